@@ -56,7 +56,7 @@ class Bystander:
 
 def conducting(folder: Path) -> tuple[float, float]:
     """Conducts the quick suite; shares of wall time: conductor with journal, and journal."""
-    from byteways.plan.planner import plan
+    from byteways.plan.planner import make_plan
     from byteways.plan.suite import load
     from byteways.run.conduct.probe import probe_with
     from byteways.topology import discover
@@ -64,7 +64,7 @@ def conducting(folder: Path) -> tuple[float, float]:
     worker = WorkerProcess(folder / "log")
     probed = probe_with(worker)
     topology = discover(probed.capabilities.devices)
-    planned = plan(load("quick"), topology, probed.capabilities)
+    planned = make_plan(load("quick"), topology, probed.capabilities).cases
     with Journal(folder) as journal:
         began = time.perf_counter()
         Conductor(journal, topology, probed.method_version, Bystander(), worker=worker).run(planned)

@@ -7,11 +7,18 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "byteways"
-ERRORS = {"BytewaysError", "BudgetError", "NoCaseError"}
-#: Functions of system_errors.py that make one: the message from the first argument, the hint in the third.
-OF_SYSTEM = {"unusable": "{}", "not_read": "{}", "cannot_write": "cannot write …"}
+#: What makes an error, by name: the form of the message, and which arguments are message and hint.
+FORMS = {
+    **dict.fromkeys(("BytewaysError", "BudgetError", "NoCaseError"), ("{}", 0, None)),
+    **dict.fromkeys(("unusable", "not_read"), ("{}", 0, 2)),
+    "cannot_write": ("cannot write …", 0, 2),
+    "TomlValueError": ("…: {}", 0, 1),
+    "fail": ("…: {}", 1, 2),  # TomlPlace.fail(key, problem, hint)
+}
 #: Stands for a hint that is put together where the error arises.
 MADE_THERE = "The hint lists the valid words."
+#: For mistakes in a file that say themselves what is wrong.
+THERE = "Correct the line that the message names."
 
 
 def templates(node: ast.expr | None, scope: ast.AST, module: ast.Module) -> list[str]:
@@ -46,19 +53,19 @@ def _assigned(name: str, statements: Iterable[ast.AST]) -> list[ast.expr]:
 def errors_in(scope: ast.AST, module: ast.Module) -> Iterator[tuple[str, list[str]]]:
     """(message, hints) of every error that is made in a function."""
     for node in ast.walk(scope):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in {*ERRORS, *OF_SYSTEM}
-            and node.args
-        ):
-            hint = next((keyword.value for keyword in node.keywords if keyword.arg == "hint"), None)
-            form = OF_SYSTEM.get(node.func.id, "{}")
-            if node.func.id in OF_SYSTEM:
-                hint = node.args[2] if len(node.args) > 2 else None
-            hints = templates(hint, scope, module) or ([MADE_THERE] if hint is not None else [])
-            for message in templates(node.args[0], scope, module) if "{}" in form else [""]:
-                yield form.format(message), hints
+        if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
+            continue
+        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+        form, message, place = FORMS.get(name, ("", 0, None))
+        if not form or len(node.args) <= message:
+            continue
+        given = [keyword.value for keyword in node.keywords if keyword.arg == "hint"]
+        given += node.args[place : place + 1] if place is not None else []
+        hints = [hint for value in given for hint in templates(value, scope, module) or [MADE_THERE]]
+        if not hints and form.startswith("…"):
+            hints = [THERE]
+        for text in templates(node.args[message], scope, module) if "{}" in form else [""]:
+            yield form.format(text), hints
 
 
 def error_messages() -> dict[str, list[str]]:

@@ -155,7 +155,7 @@ ROOMS = (
         "library",
         "what `import byteways` gives, loaded when first used",
         ("cli", "explain", "run.conduct", *_RECORDED),
-        modules=("library", "question_arguments", "__main__"),
+        modules=("library", "__main__"),
     ),
 )
 BY_NAME = {room.name: room for room in ROOMS}

@@ -19,8 +19,7 @@ from byteways.errors import BytewaysError
 from byteways.explain.best.answers import Answer, NoAnswer, answers
 from byteways.explain.results.index import Index
 from byteways.explain.results.progress import notices, opened, progress
-from byteways.plan.question import Question, question
-from byteways.question_arguments import with_question_arguments
+from byteways.plan.question import PROCESS, question
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, mark_of, relabel_as_simulated, subject
 from byteways.record.unusable_gpus import verdict_on_gpus
@@ -101,18 +100,34 @@ class Run:
         records = [shown(record) for record in self.records]
         return frame(self.manifest, records, self._folder.samples if samples else None)
 
-    @with_question_arguments(question)
-    def best(self, asked: Question) -> Answer:
+    def best(
+        self,
+        source: str,
+        destination: str,
+        size: str | int,
+        *,
+        within: str = PROCESS,
+        memory: str | None = None,
+        pattern: str = "unidirectional",
+    ) -> Answer:
         """Returns the best way for a size between devices of one kind and link class.
+
+        Args:
+            source: A device, a glob, `host`, a UUID or a PCI address.
+            destination: The same.
+            size: Bytes, or a text such as '1MiB'.
+            within: `process` or `ranks`.
+            memory: A memory kind or a glob that either end must have; None: any.
+            pattern: A pattern of transfers.
 
         Raises:
             BytewaysError: The devices are unknown, nothing was measured between them at this size, it cannot
                 be ranked, or they are connected by links of several classes: see answers().
         """
-        found = answers(self._index, asked, str(self.path))
+        found = self.answers(source, destination, size, within=within, memory=memory, pattern=pattern)
         if len(found) > 1:
             raise BytewaysError(
-                f"{asked.source} and {asked.destination} are connected in {len(found)} different ways",
+                f"{source} and {destination} are connected in {len(found)} different ways",
                 cause=", ".join(one.between for one in found),
                 hint="run.answers(…) has an answer for each",
             )
@@ -121,13 +136,22 @@ class Run:
             raise BytewaysError(f"no answer {only}", hint="measure again with 3 rounds or more")
         return only
 
-    @with_question_arguments(question)
-    def answers(self, asked: Question) -> list[Answer | NoAnswer]:
-        """Returns the best way for each kind of pair and link class.
+    def answers(
+        self,
+        source: str,
+        destination: str,
+        size: str | int,
+        *,
+        within: str = PROCESS,
+        memory: str | None = None,
+        pattern: str = "unidirectional",
+    ) -> list[Answer | NoAnswer]:
+        """Returns the best way for each kind of pair and link class; the arguments are those of best().
 
         Raises:
             BytewaysError: The devices are unknown, or nothing was measured between them at this size.
         """
+        asked = question(source, destination, size, within=within, memory=memory, pattern=pattern)
         return answers(self._index, asked, str(self.path))
 
     def check(
@@ -268,8 +292,8 @@ def measure(
         BytewaysError: An argument is invalid, the machine cannot be probed, or nothing can be measured.
         KeyboardInterrupt: The measurement was interrupted; what was measured is in the folder.
     """
-    from byteways.cli.run import default_folder
     from byteways.cli.run_options import options_of
+    from byteways.cli.run_task import default_folder
     from byteways.plan.suite import load as load_suite
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.interruption import Interruption

@@ -43,6 +43,30 @@ def test_every_verb_has_help(verb: str, tmp_path: Path) -> None:
     assert f"byteways {verb}" in done.stdout
 
 
+def test_help_without_a_verb_lists_all_by_task() -> None:
+    """Would catch a verb that help does not list, and a task without verbs."""
+    lines = byteways("help").stdout.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == [*frame.VERBS]
+    assert all(task in lines for task in frame.VERBS_BY_TASK)
+
+
+@pytest.mark.parametrize("verb", ["run", "help"])
+def test_help_of_a_verb_is_its_own(verb: str) -> None:
+    """Would catch help that differs from `--help`."""
+    assert byteways("help", verb).stdout == byteways(verb, "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("rnu", "did you mean 'run'?"), ("bench", "byteways run"), ("suites", "byteways list suites")],
+)
+def test_help_of_no_verb(word: str, hint: str) -> None:
+    """Would catch a word that help takes for a verb, and an error without the nearest verb."""
+    done = byteways("help", word)
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr.startswith(f"error: no such verb '{word}'\nhint: {hint}")
+
+
 def test_version() -> None:
     """Would catch a version that differs from the package's."""
     assert byteways("--version").stdout == f"byteways {__version__}\n"

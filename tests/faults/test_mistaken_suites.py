@@ -124,7 +124,7 @@ def test_a_mistake_ends_the_command_before_anything_is_measured(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith(f"error: {path}:{line}: sweep 's'")
-    assert f"key '{key}': " in printed.err.splitlines()[0]
+    assert f"{key}': " in printed.err.splitlines()[0]
     assert said in printed.err.splitlines()[0]
     assert (hint or "") in printed.err.partition("hint: ")[2]
     assert not (tmp_path / "R").exists()
@@ -137,7 +137,7 @@ def test_a_relay_that_is_not_here_is_a_mistake(tmp_path: Path, capsys: pytest.Ca
     words = ["run", str(path), "--machine", "h200-x4", "--out", str(tmp_path / "R")]
     assert main(words) == 2
     error = capsys.readouterr().err
-    assert f"error: {path}:9: sweep 's', key 'via': this machine has no device 'gpu9'" in error
+    assert f"error: {path}:9: sweep 's', key 'options.via': this machine has no device 'gpu9'" in error
     assert "hint: did you mean 'gpu3'? valid: gpu0, gpu1, gpu2, gpu3" in error
     assert not (tmp_path / "R").exists()
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from byteways.plan.case import PlannedCase
+from byteways.plan.planner import make_plan
 from byteways.plan.suite import Suite, parse
 from byteways.topology.model import Capabilities, Topology
 from tests.unit import machines
@@ -23,6 +27,11 @@ def suite(*sweeps: str, head: str = "rounds = 1") -> Suite:
     """A suite of sweeps given as the lines of their tables, of one round unless `head` says otherwise."""
     tables = "".join(f'[[sweep]]\nname = "s{index}"\n{sweep}\n' for index, sweep in enumerate(sweeps))
     return parse(f'name = "mine"\ntitle = "Mine"\n{head}\n{tables}', file="my.toml")
+
+
+def plan(suite: Suite, topology: Topology, capabilities: Capabilities, **options: Any) -> list[PlannedCase]:
+    """The cases of make_plan(), in running order."""
+    return list(make_plan(suite, topology, capabilities, **options).cases)
 
 
 PAIRS = (

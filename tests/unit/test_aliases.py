@@ -15,8 +15,8 @@ from byteways.plan.filter_keys import KEYS
 from byteways.plan.filters import only_filter
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import MEMORIES
-from byteways.plan.planner import plan
 from byteways.plan.suite import load, parse
+from tests.unit.planning import plan
 
 from .test_plan_filters import MACHINE
 

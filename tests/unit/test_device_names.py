@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.plan.planner import plan
 from byteways.plan.suite import load
 from byteways.topology.device_names import devices_named
 from tests.report import sample_run
 from tests.unit import machines
+from tests.unit.planning import plan
 
 UUIDS = ("GPU-6f2b41aa-0000-1111-2222-333344445555", "GPU-6f2b99cc-0000-1111-2222-333344445555")
 

@@ -7,15 +7,17 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import get_args
 
 import write_tables
 from byteways import settings
 from byteways.cli.frame import VERBS, load_verb
-from byteways.plan import suite_check
 from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import MEMORIES
 from byteways.plan.suite import parse
+from byteways.plan.suite_types import Pairs, SameDevice, SuiteFile, SweepTable
+from byteways.plan.suite_values import EXECUTOR_WORDS, When
 from byteways.record.record import RECORD_FIELDS, SCHEMA_VERSION, STATUSES
 from byteways.record.times import Times
 from byteways.record.warnings import ADVICE
@@ -184,8 +186,8 @@ def test_suite_format_has_every_key() -> None:
     """Catches a key or option of suite files that no page explains."""
     text = text_of("docs/reference/suite-format.md")
     options = {option for row in INTERFACES.values() for option in row.takes}
-    words = {*suite_check._SUITE_KEYS, *suite_check._SWEEP_KEYS, *options}
-    words |= {*suite_check.PAIRS, *suite_check.SAME_DEVICE, *suite_check.WHEN, *suite_check.EXECUTOR_WORDS}
+    words = {*SuiteFile.__struct_encode_fields__, *SweepTable.__struct_encode_fields__, *options}
+    words |= {*get_args(Pairs), *get_args(SameDevice), *When.valid, *EXECUTOR_WORDS}
     assert sorted(word for word in words if f"`{word}`" not in text) == []
 
 

@@ -249,7 +249,7 @@ def test_fit_is_read() -> None:
     assert model.fit is not None
     assert (model.fit.fitted_values, model.fit.p90_error) == (4, 0.08)
     assert model.digest != CRUSHER.digest
-    with pytest.raises(BytewaysError, match=r"key 'fit.held_out_values': nothing instead of a number"):
+    with pytest.raises(BytewaysError, match=r"key 'fit.held_out_values': missing"):
         load_text(f"{bare}\n[fit]\nfitted_values = 4\n", file="m.toml")
     with pytest.raises(BytewaysError, match=r"key 'fit.error': unknown key"):
         load_text(f"{bare}\n{fit}error = 1\n", file="m.toml")

@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from byteways.plan.limits import limit
-from byteways.plan.planner import plan
 from byteways.plan.ranks import layout
 from byteways.topology.model import Capabilities, Topology
-from tests.unit.planning import MEMCPY, suite, two_domains
+from tests.unit.planning import MEMCPY, plan, suite, two_domains
 
 
 def machine() -> tuple[Topology, Capabilities]:

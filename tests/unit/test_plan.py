@@ -22,10 +22,10 @@ from byteways.plan.footprint import (
     rotated_cache,
 )
 from byteways.plan.memory import MEMORIES
-from byteways.plan.planner import make_plan, plan
+from byteways.plan.planner import make_plan
 from byteways.plan.sweep import expand
 from byteways.topology.model import Topology
-from tests.unit.planning import EVERY, MEMCPY, MIB, PAIRS, h200x4, patchy, suite, two_cores
+from tests.unit.planning import EVERY, MEMCPY, MIB, PAIRS, h200x4, patchy, plan, suite, two_cores
 
 
 def link_class(topology: Topology) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.plan.planner import make_plan, plan
+from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
 from tests.unit import machines
-from tests.unit.planning import MEMCPY, MIB, PAIRS, h200x4, suite, two_cores
+from tests.unit.planning import MEMCPY, MIB, PAIRS, h200x4, plan, suite, two_cores
 
 
 def test_a_budget_drops_the_least_important_first() -> None:

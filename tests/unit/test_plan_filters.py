@@ -14,9 +14,9 @@ from byteways.plan.case import Case
 from byteways.plan.filter_keys import KEYS
 from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.interfaces import INTERFACES, OPTIONS
-from byteways.plan.planner import plan
 from byteways.plan.suite import load
 from tests.unit import machines
+from tests.unit.planning import plan
 
 MACHINE = machines.h200x4()
 QUICK = load("quick")

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from byteways.plan.case import Buffer, Case
 from byteways.plan.legality import refusal
-from byteways.plan.planner import plan
 from byteways.plan.suite import load
 from byteways.topology.model import Capabilities, Offer
 from tests.unit import machines
 from tests.unit.legality import APU, GIB, H200X4, TWO_CORES, TWO_DOMAINS, Machine, case, reason
+from tests.unit.planning import plan
 
 
 def test_concurrent_flows_need_room_together() -> None:

@@ -11,10 +11,11 @@ from byteways.plan.budget import BudgetCase
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import Estimator
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.planner import _round, make_plan, plan
+from byteways.plan.planner import _round, make_plan
 from byteways.plan.suite import Suite, load, names, parse
 from byteways.topology.model import Capabilities, Topology
 from tests.unit import machines
+from tests.unit.planning import plan
 
 Machine = tuple[Topology, Capabilities]
 h200x4: Machine = machines.h200x4()

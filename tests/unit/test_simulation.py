@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from byteways.errors import BytewaysError
 from byteways.run.conduct.simulation import Simulation, simulation_of
@@ -23,8 +23,8 @@ def test_what_a_manifest_holds(name: str) -> None:
         "digest": model.digest,
         "text": model.text,
         "faults": ["lost:gpu1"],
-        "sources": {key: asdict(source) for key, source in model.sources.items()},
-        "fit": None if model.fit is None else asdict(model.fit),
+        "sources": {key: structs.asdict(source) for key, source in model.sources.items()},
+        "fit": None if model.fit is None else structs.asdict(model.fit),
     }
     assert told["sources"]
 

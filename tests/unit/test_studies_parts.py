@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
-from importlib import resources
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from byteways.cli import main
 from byteways.errors import BytewaysError
-from byteways.studies.line_file import read_lines
+from byteways.plan.toml_reading import TomlPlace
+from byteways.studies.line_file import LineTable, read_lines
 from byteways.studies.reading import load
-
-Edit = Callable[[str, str, str], Path]
+from byteways.studies.study import StudyLine
+from tests.unit.study_files import Edit, edited_study, mistake_in
 
 
 @pytest.fixture
 def edited(tmp_path: Path) -> Edit:
-    """Writes schieffer2025 as a study of one's own, with a text of one of its files replaced by another."""
-
-    def write(name: str, old: str, new: str) -> Path:
-        folder = tmp_path / "mine"
-        shutil.copytree(str(resources.files("byteways.studies") / "schieffer2025"), folder)
-        text = (folder / name).read_text(encoding="utf-8")
-        assert old in text
-        (folder / name).write_text(text.replace(old, new), encoding="utf-8")
-        return folder
-
-    return write
+    """Edits schieffer2025."""
+    return partial(edited_study, tmp_path, "schieffer2025")
 
 
 RANKS, APPLICATIONS = "study-ranks.toml", "study-applications.toml"
 MISTAKES = [
-    ("study.toml", '"ranks", ', '"../ranks", ', "parts has '../ranks': expected lower-case letters"),
-    ("study.toml", '"ranks", ', '"ranks", "ranks", ', "parts has a name twice"),
-    (RANKS, "[places]", 'title = "x"\n[places]', "study-ranks.toml has the unknown key 'title'"),
-    (RANKS, '"2 APUs" = ', '"APU1" = ', "study-ranks.toml has places 'APU1', which is defined already"),
-    (RANKS, '[lines."RCCL"]', '[lines."chase"]', "has lines 'chase', which is"),
+    (
+        "study.toml",
+        '"ranks", ',
+        '"../ranks", ',
+        "key 'parts': '../ranks' is not a valid name\nhint: use lower-case letters",
+    ),
+    ("study.toml", '"ranks", ', '"ranks", "ranks", ', "key 'parts': it has a name twice"),
+    (RANKS, "[places]", 'title = "x"\n[places]', "key 'title': unknown key"),
+    (RANKS, '"2 APUs" = ', '"APU1" = ', "key 'places.APU1': it is defined already"),
+    (RANKS, '[lines."RCCL"]', '[lines."chase"]', "key 'lines.chase': two lines have this name"),
     (RANKS, "ranks = 2", "ranks = 1", "ranks of place 2 APUs: two or more, without 'order' and 'rank'"),
     (RANKS, ", ranks = 3", "", "figure fig13a has no 'ranks', and line MPI collective, allreduce takes them"),
     (
@@ -54,17 +50,37 @@ MISTAKES = [
         "of figure fig15 has 'ranks', and line chase does not take them",
     ),
     (RANKS, 'lines = ["MPI, * > *"]', 'lines = ["RCCL"]', "line RCCL of figure fig10a has no 'sources' and"),
-    (RANKS, 'lines = ["MPI, * > *"]', "ratios = []", "figure 'fig10a' of kind 'grid' has no 'ratios'"),
-    (APPLICATIONS, "ratios = [", "ratio = [", "figure 'fig15-gain' has the unknown key 'ratio'"),
-    (APPLICATIONS, 'kind = "ratio"', 'kind = "best"', "figure 'fig15-gain' of kind 'best' has no 'ratios'"),
-    (APPLICATIONS, "[1.05, 1.11]", "[1.11, 1.05]", "published = [1.11, 1.05]: one number, or a range"),
-    (APPLICATIONS, '{ name = "Problem 1", of', '{ nom = "Problem 1", of', "has the unknown key 'nom'"),
+    (
+        RANKS,
+        'lines = ["MPI, * > *"]',
+        "ratios = []",
+        "figure 'fig10a', key 'ratios': a figure of kind 'grid' has none",
+    ),
+    (APPLICATIONS, "ratios = [", "ratio = [", "figure 'fig15-gain', key 'ratio': unknown key"),
+    (
+        APPLICATIONS,
+        'kind = "ratio"',
+        'kind = "best"',
+        "figure 'fig15-gain', key 'ratios': a figure of kind 'best' has none",
+    ),
+    (
+        APPLICATIONS,
+        "[1.05, 1.11]",
+        "[1.11, 1.05]",
+        "key 'published': [1.11, 1.05] is neither one number nor a range",
+    ),
+    (
+        APPLICATIONS,
+        '{ name = "Problem 1", of',
+        '{ nom = "Problem 1", of',
+        "figure 'fig15-gain', ratio 1, key 'nom': unknown key",
+    ),
     (RANKS, 'place = "APU1" }', 'place = "APU9" }', "place APU9 of figure fig17"),
-    (RANKS, 'unit = "µs" },', 'unit = "hours" },', "kind best or unit hours of figure fig17"),
-    (RANKS, "sources = { malloc", "sauces = { malloc", "line 'MPI' has the unknown key 'sauces'"),
-    ("claims-ranks.toml", "at_most = 0.2", "at_mast = 0.2", "has the unknown key 'at_mast'"),
+    (RANKS, 'unit = "µs" },', 'unit = "hours" },', "key 'unit': 'hours' is not a valid value"),
+    (RANKS, "sources = { malloc", "sauces = { malloc", "key 'lines.MPI.sauces': unknown key"),
+    ("claims-ranks.toml", "at_most = 0.2", "at_mast = 0.2", "key 'check.at_mast': unknown key"),
     ("claims-ranks.toml", ", at_most = 0.2", "", "has neither 'about' nor 'at_least' nor 'at_most'"),
-    ("claims-ranks.toml", "[[claim]]", "[[claims]]", "it has the unknown key 'claims'"),
+    ("claims-ranks.toml", "[[claim]]", "[[claims]]", "key 'claims': unknown key"),
     ("suite-ranks.toml", 'groups = "every"', 'groups = "ever"', "'ever' is not a valid value"),
     ("suite-ranks.toml", 'name = "rccl"', 'name = "chase"', "chase"),
 ]
@@ -73,11 +89,7 @@ MISTAKES = [
 @pytest.mark.parametrize(("name", "old", "new", "cause"), MISTAKES, ids=[entry[3] for entry in MISTAKES])
 def test_mistakes_in_parts_are_told(edited: Edit, name: str, old: str, new: str, cause: str) -> None:
     """Would catch a traceback, a part that is not read, and a definition that replaces another silently."""
-    folder = edited(name, old, new)
-    with pytest.raises(BytewaysError) as caught:
-        load(str(folder))
-    assert caught.value.status == 2
-    assert cause in "\n".join(caught.value.lines())
+    assert cause in mistake_in(edited(name, old, new))
 
 
 def test_a_part_that_is_missing_is_named(edited: Edit, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,13 +110,18 @@ def test_a_suite_in_parts_is_one_suite() -> None:
     assert {claim.id for claim in study.claims} >= {"remote-stream", "observation-6", "cloverleaf-gain"}
 
 
+def lines_of(data: dict[str, Any]) -> dict[str, StudyLine]:
+    place = TomlPlace.of(data, "", "study.toml")
+    return {line.name: line for line in read_lines(place, place.read(dict[str, LineTable]))}
+
+
 ENDS = {"says": "x", "interface": "mpi", "executor": "source"}
 
 
 def test_a_table_stands_for_every_pair_of_memories() -> None:
     """Would catch an executor that is not the source's, and a cell that is turned over."""
     grid = {"sources": {"A": "a:device", "C": "c:pinned"}, "destinations": {"B": "b:device", "D": "d:pinned"}}
-    lines = read_lines({"x": {**ENDS, **grid}})
+    lines = lines_of({"x": {**ENDS, **grid}})
     assert {name: (line.ends[0].executor, line.cell) for name, line in lines.items()} == {
         "x, A > B": ("a", ("A", "B")),
         "x, A > D": ("a", ("A", "D")),
@@ -117,7 +134,7 @@ def test_a_table_stands_for_every_pair_of_memories() -> None:
 def test_a_table_stands_for_every_pattern() -> None:
     """Would catch a pattern that replaces another of the same table."""
     pair = {"source": "a:device", "destination": "a:device", "executor": "a"}
-    lines = read_lines({"x": {**ENDS, **pair, "pattern": ["allreduce", "reduce"]}})
+    lines = lines_of({"x": {**ENDS, **pair, "pattern": ["allreduce", "reduce"]}})
     assert {name: line.pattern for name, line in lines.items()} == {
         "x, allreduce": "allreduce",
         "x, reduce": "reduce",
@@ -125,20 +142,7 @@ def test_a_table_stands_for_every_pattern() -> None:
     assert all(line.of_all_ranks for line in lines.values())
 
 
-@pytest.mark.parametrize(
-    ("table", "cause"),
-    [
-        ({"x": {**ENDS, "sources": {"A": "a:device"}}}, "needs both 'sources' and 'destinations'"),
-        (
-            {
-                "x": {**ENDS, "source": "a:device", "destination": "b:device", "pattern": ["reduce"]},
-                "x, reduce": {**ENDS, "source": "a:device", "destination": "b:device"},
-            },
-            "two lines have the name 'x, reduce'",
-        ),
-    ],
-)
-def test_lines_that_cannot_be_told_apart_are_mistakes(table: dict[str, object], cause: str) -> None:
-    """Would catch a line that another one silently replaces."""
-    with pytest.raises(ValueError, match=cause):
-        read_lines(table)
+def test_a_grid_has_both_sides() -> None:
+    """Would catch a grid of no lines."""
+    with pytest.raises(BytewaysError, match="needs both 'sources' and 'destinations'"):
+        lines_of({"x": {**ENDS, "sources": {"A": "a:device"}}})

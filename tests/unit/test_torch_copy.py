@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.planner import plan
 from byteways.plan.suite import load
 from byteways.run.shared.request import CaseRequest
 from byteways.run.work import capabilities
@@ -22,6 +21,7 @@ from byteways.run.work.torch_measuring import (
 from tests.asked import asked
 from tests.unit import machines
 from tests.unit.fake_torch import BYTES_PER_NS, START_NS, FakeTorch
+from tests.unit.planning import plan
 
 MIB = 2**20
 UUIDS = {"gpu0": "GPU-AAAA-0", "gpu1": "GPU-aaaa-1"}

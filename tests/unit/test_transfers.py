@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.plan.planner import plan
 from byteways.plan.transfer_sets import parse_transfers, written
 from byteways.plan.transfers_suite import transfers_suite
 from tests.cli.called import byteways
 from tests.unit import planning
+from tests.unit.planning import plan
 
 SET = "gpu0>gpu1,gpu1>gpu0,cpu0>gpu2"
 

@@ -8,14 +8,13 @@ import pytest
 
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.plan.planner import plan
 from byteways.plan.reasons import OUT_OF_TIME
 from byteways.record.record import Record
 from byteways.run.conduct.recording import record_without_values
 from byteways.run.conduct.skipped_cases import HUGE_PAGES_ON, Lacks, check_some, mostly_skipped
 from byteways.run.shared.launchers import INSTALL_MPI
 from byteways.topology.model import Capabilities, Offer
-from tests.unit.planning import MEMCPY, suite, two_cores
+from tests.unit.planning import MEMCPY, plan, suite, two_cores
 
 HUGE = 'interface = "memcpy"\nsource = "cpu*:hugepage"\ndestination = "cpu*:hugepage"\nsize = "1MiB"'
 PINGS = (

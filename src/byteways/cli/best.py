@@ -150,7 +150,7 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
     from byteways.explain.best.answers import answers, left_out
     from byteways.plan.budget import BudgetError
     from byteways.plan.question import ANSWER_WITHIN_S
-    from byteways.record.simulation_mark import relabel_as_simulated
+    from byteways.record.simulation_mark import voice
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.simulation import simulation_of
     from byteways.run.conduct.time_limit import TimeLimit
@@ -174,7 +174,7 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
             raise _no_time(ANSWER_WITHIN_S, f"{error.cause}, as estimated") from error
         took_s = time.monotonic() - began
         kept = f" into {out}" if out else ""
-        say(relabel_as_simulated(f"measured now{kept}, in {took_s:.1f} s", simulation is not None))
+        say(f"{voice(simulation is not None).measured} now{kept}, in {took_s:.1f} s")
         missing = left_out(folder, planned)
         if missing:
             say(f"left out for lack of time: {', '.join(missing)}")

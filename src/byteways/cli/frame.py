@@ -14,21 +14,31 @@ from byteways.cli.terminal import echo
 from byteways.cli.usage import explained
 from byteways.errors import ExitStatus
 
-#: Summary of each verb in the order of --help. Each verb is the function of that name in
+#: Summary of each verb in the order of --help, by task. Each verb is the function of that name in
 #: byteways/cli/<verb>.py.
-VERBS = {
-    "doctor": "Check libraries and devices, and say how to fix problems.",
-    "topo": "Show devices, links and their nominal peaks.",
-    "list": "List suites, studies, interfaces, memory, patterns, devices.",
-    "run": "Benchmark this machine and write a run folder with a report.",
-    "reproduce": "Repeat a published experiment and check its claims.",
-    "best": "Say which way is best for a size between two devices.",
-    "compare": "Compare runs, case by case or by link class.",
-    "check": "Check a run against what is normal, a run, peaks or limits.",
-    "show": "Show the results of a run.",
-    "report": "Rewrite the HTML report of a run.",
-    "export": "Export the results of a run as CSV, Parquet or JSON.",
+VERBS_BY_TASK = {
+    "Look at the machine": {
+        "doctor": "Check libraries and devices, and say how to fix problems.",
+        "topo": "Show devices, links and their nominal peaks.",
+        "list": "List suites, studies, interfaces, memory, patterns, devices.",
+    },
+    "Measure": {
+        "run": "Benchmark this machine and write a run folder with a report.",
+        "reproduce": "Repeat a published experiment and check its claims.",
+    },
+    "Read results": {
+        "best": "Say which way is best for a size between two devices.",
+        "compare": "Compare runs, case by case or by link class.",
+        "check": "Check a run against what is normal, a run, peaks or limits.",
+        "show": "Show the results of a run.",
+        "report": "Rewrite the HTML report of a run.",
+        "export": "Export the results of a run as CSV, Parquet or JSON.",
+    },
+    "Get help": {
+        "help": "Explain a verb, or list all verbs by task.",
+    },
 }
+VERBS = {verb: summary for verbs in VERBS_BY_TASK.values() for verb, summary in verbs.items()}
 
 #: Typer's exception for wrong usage; Typer 0.12 takes it from Click, later versions have their own.
 UsageError: Any = typer.BadParameter.__mro__[1]

@@ -10,7 +10,13 @@ from itertools import islice
 from pathlib import Path
 
 from byteways.cli.layout import Lines, TextTable, show
-from byteways.cli.measure_and_report import command_line, main_findings, print_ending, refuse_gpus
+from byteways.cli.measure_and_report import (
+    command_line,
+    interrupted,
+    main_findings,
+    print_ending,
+    refuse_gpus,
+)
 from byteways.cli.plan_text import plan_blocks
 from byteways.cli.progress import WRONG, counts_text, figure
 from byteways.cli.terminal import echo, say
@@ -144,15 +150,10 @@ def _measured(execution: HostsExecution, interruption: Interruption, as_json: bo
     def on_start(job: HostsJob) -> None:
         interruption.at_once = job.kill_at_once
 
-    try:
-        execution.measure(progress, say, on_start)
-    except BytewaysError as error:
-        raise BytewaysError(
-            error.what, cause=error.cause, hint=f"{error.hint or ''}".strip() or None, status=error.status
-        ) from error
+    execution.measure(progress, say, on_start)
     folder = RunFolder(execution.folder)
     counts = Counter(record.status for record in folder.records)
-    say(f"{counts_text(Counter(record.display_status for record in folder.records))}")
+    say(counts_text(Counter(record.display_status for record in folder.records)))
     written = None
     if report:
         from byteways.report import write_report
@@ -172,11 +173,7 @@ def _measured(execution: HostsExecution, interruption: Interruption, as_json: bo
         print_ending(folder, main_findings(folder))
         echo(f"report: {written}" if written else f"run: {folder.path}")
     if execution.state == "interrupted":
-        say(
-            f"interrupted by {interruption.requested}; continue with: byteways run --resume "
-            f"{execution.folder}"
-        )
-        return ExitStatus.INTERRUPTED
+        return interrupted(interruption, execution.folder)
     unusable = refuse_gpus(folder.manifest)
     if left_out or any(counts[status] for status in WRONG):
         say(f"some measurements failed: byteways show {execution.folder}, and {execution.folder / LOG}")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from byteways.cli.terminal import console as terminal_console
 from byteways.cli.terminal import echo
-from byteways.record.simulation_mark import relabel_as_simulated
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,13 +30,6 @@ class TextTable:
     right: frozenset[str] = field(default_factory=frozenset)
     sentences: bool = False
 
-    def worded(self, simulated: bool) -> TextTable:
-        """Returns the table with the wording of a simulated run, if it is one."""
-        heads = tuple(relabel_as_simulated(head, simulated) for head in self.columns)
-        rows = tuple(tuple(relabel_as_simulated(cell, simulated) for cell in row) for row in self.rows)
-        right = frozenset(relabel_as_simulated(head, simulated) for head in self.right)
-        return TextTable(relabel_as_simulated(self.title, simulated), heads, rows, right)
-
 
 @dataclass(frozen=True)
 class Lines:
@@ -45,13 +37,6 @@ class Lines:
 
     title: str
     lines: tuple[str, ...]
-
-    def worded(self, simulated: bool) -> Lines:
-        """Returns the lines with the wording of a simulated run, if it is one."""
-        return Lines(
-            relabel_as_simulated(self.title, simulated),
-            tuple(relabel_as_simulated(line, simulated) for line in self.lines),
-        )
 
 
 @dataclass

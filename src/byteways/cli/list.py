@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 import typer
+from msgspec import structs
 
 from byteways.aliases import elsewhere
 from byteways.cli.layout import Lines, Notes, TextTable, show
@@ -151,10 +152,10 @@ def machines(_: KnownMachine | None) -> SectionRows:
                 "vendor": model.vendor,
                 "devices": len(model.devices),
                 "gpus": model.whole("gpu.count"),
-                "fit": asdict(model.fit) if model.fit else None,
+                "fit": structs.asdict(model.fit) if model.fit else None,
                 "numbers": sum(1 for fact in model.facts.values() if fact.source),
                 "assumed": sum(1 for fact in model.facts.values() if fact.assumed),
-                "sources": {key: asdict(source) for key, source in model.sources.items()},
+                "sources": {key: structs.asdict(source) for key, source in model.sources.items()},
             }
         )
     return tuple(rows)

@@ -15,7 +15,7 @@ from byteways.json_text import json_text
 from byteways.plan.case import PlannedCase
 from byteways.plan.suite_types import LEAST_RANKED
 from byteways.record.run_folder import LOG, RunFolder
-from byteways.record.simulation_mark import mark_of, model_of, relabel_as_simulated
+from byteways.record.simulation_mark import Voice, mark_of, model_of, voice_of
 from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.run.conduct.conductor import Conductor
 from byteways.run.conduct.execution import Execution
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from byteways.explain.claims.finding import Finding
 
+#: Prints the outcome: receives the run, its number of records by status, and the path of the report.
+Tell = Callable[[RunFolder, Counter[str], Path | None], None]
 FINDINGS_SHOWN = 3
 #: What to do about GPUs that cannot be used.
 WITHOUT_GPUS = "byteways doctor says more; BYTEWAYS_GPUS=0 byteways run measures the host alone"
@@ -40,7 +42,7 @@ def command_line() -> list[str]:
 def measure_and_report(
     execution: Execution,
     interruption: Interruption,
-    tell: Callable[[RunFolder, Counter[str], Path | None], None],
+    tell: Tell,
     *,
     report: bool,
     beside: RunFolder | None = None,
@@ -65,12 +67,13 @@ def measure_and_report(
         left_out = f", {spare} left out for lack of time{after_all}" if spare else ""
         recorded = len(execution.planned) - len(execution.remaining)
         already = f", {recorded} already recorded" if recorded else ""
-        cases = _cases([one for one in execution.remaining if one.reason is None])
+        voice = voice_of(execution.manifest)
+        cases = _cases([one for one in execution.remaining if one.reason is None], voice)
         again = f", repeated for {format_duration(for_s)}" if (for_s := _for_s(execution)) else ""
         if recorded and not execution.remaining and not again:
             say(f"this run is complete: nothing of its {recorded} records is missing")
         else:
-            say(relabel_as_simulated(f"{cases}{left_out}, {skipped} skipped{already}{again}", bool(mark)))
+            say(f"{cases}{left_out}, {skipped} skipped{already}{again}")
 
         if few := _too_few_rounds(execution):
             say(few)
@@ -84,12 +87,12 @@ def measure_and_report(
             execution.measure(progress, on_start, progress.begins_round)
         folder = RunFolder(execution.folder)
         counts = Counter(record.status for record in folder.records)
-        told = counts_text(Counter(record.display_status for record in folder.records))
-        say(f"{relabel_as_simulated(told, bool(mark))} in {folder.manifest['wall_s']:.1f} s")
+        told = counts_text(Counter(record.display_status for record in folder.records), voice)
+        say(f"{told} in {folder.manifest['wall_s']:.1f} s")
         if left := _left_out(execution, folder):
             say(left)
         if beyond := _beyond_limit(folder):
-            say(relabel_as_simulated(beyond, bool(mark)))
+            say(beyond)
         written = None
         if report:
             from byteways.report import write_report
@@ -99,12 +102,14 @@ def measure_and_report(
     finally:
         execution.close()
     if execution.state == "interrupted":
-        say(
-            f"interrupted by {interruption.requested}; continue with: byteways run --resume "
-            f"{execution.folder}"
-        )
-        return ExitStatus.INTERRUPTED
-    return _status(execution, folder, mark)
+        return interrupted(interruption, execution.folder)
+    return _status(execution, folder, voice)
+
+
+def interrupted(interruption: Interruption, folder: Path) -> int:
+    """Says how to continue a run that was interrupted; returns the exit status."""
+    say(f"interrupted by {interruption.requested}; continue with: byteways run --resume {folder}")
+    return ExitStatus.INTERRUPTED
 
 
 def refuse_gpus(manifest: Mapping[str, Any]) -> bool:
@@ -115,20 +120,20 @@ def refuse_gpus(manifest: Mapping[str, Any]) -> bool:
     return bool(verdict)
 
 
-def _status(execution: Execution, folder: RunFolder, mark: str) -> int:
+def _status(execution: Execution, folder: RunFolder, voice: Voice) -> int:
     """Returns the exit status of a run that came to its end, and says why if it is not GOOD."""
     status = ExitStatus.GOOD
     if any(record.status in WRONG for record in folder.records):
-        wrong = relabel_as_simulated("some measurements failed", bool(mark))
-        say(f"{wrong}: byteways show {execution.folder}, and {execution.folder / LOG}")
+        log = execution.folder / LOG
+        say(f"some {voice.measurement}s failed: byteways show {execution.folder}, and {log}")
         status = ExitStatus.FAILED
     if refuse_gpus(folder.manifest):
         status = ExitStatus.FAILED
     machine = execution.machine.probed
-    lacks = Lacks(machine.capabilities, machine.libraries, bool(mark))
+    lacks = Lacks(machine.capabilities, machine.libraries, voice.simulated)
     error = mostly_skipped(execution.planned, folder.records, lacks)
     if error is not None:
-        say("\n".join(relabel_as_simulated(line, bool(mark)) for line in error.lines()))
+        say("\n".join(error.lines()))
         status = max(status, error.status)
     return status
 
@@ -221,8 +226,9 @@ def main_findings(folder: RunFolder) -> list[Finding]:
     return findings(folder)[:FINDINGS_SHOWN]
 
 
-def _cases(planned: Sequence[PlannedCase]) -> str:
+def _cases(planned: Sequence[PlannedCase], voice: Voice) -> str:
     """Returns `26 cases to measure (78 measurements)`: a case is measured once in each round."""
     count = len({one.case.case_id for one in planned})
     cases = "1 case" if count == 1 else f"{count} cases"
-    return f"{cases} to measure{f' ({len(planned)} measurements)' if len(planned) > count else ''}"
+    all_rounds = f" ({len(planned)} {voice.measurement}s)" if len(planned) > count else ""
+    return f"{cases} to {voice.measure}{all_rounds}"

@@ -15,6 +15,7 @@ from byteways.plan.case import Case, PlannedCase
 from byteways.plan.describe import PlanSummary, concurrent_text, describe
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.planner import Plan
+from byteways.record.simulation_mark import MEASURED, Voice
 from byteways.units import format_size
 
 #: Columns around the options; a column with equal text in all lines moves to the title.
@@ -29,7 +30,7 @@ _INTERFACES = tuple(INTERFACES)
 _Row = dict[str, tuple[str, ...]]
 
 
-def plan_blocks(plan: Plan) -> list[TextTable | Lines]:
+def plan_blocks(plan: Plan, voice: Voice = MEASURED) -> list[TextTable | Lines]:
     """Returns a table per sweep, then the totals."""
     summary = describe(plan.cases, plan.notes, plan.estimated_s)
     numbers = {reason: number for number, (reason, _) in enumerate(summary.reasons, 1)}
@@ -41,7 +42,7 @@ def plan_blocks(plan: Plan) -> list[TextTable | Lines]:
     tables = [_table(name, entries, marks) for name, entries in by_sweep.items() if entries]
     place = [*by_sweep].index
     in_order = tuple(sorted(summary.sweeps, key=lambda sweep: place(sweep.name)))
-    return [*tables, *_amount(replace(summary, sweeps=in_order))]
+    return [*tables, *_amount(replace(summary, sweeps=in_order), voice)]
 
 
 def _place(entry: PlannedCase) -> tuple[object, ...]:
@@ -154,8 +155,8 @@ def _between(case: Case) -> str:
     return f"{' and '.join(map(str, flow.sources))} > {flow.destination}{partner}"
 
 
-def _amount(summary: PlanSummary) -> list[TextTable | Lines]:
-    heads = ("sweep", "measured", "left out", "skipped")
+def _amount(summary: PlanSummary, voice: Voice) -> list[TextTable | Lines]:
+    heads = ("sweep", voice.measured, "left out", "skipped")
     rows = tuple(
         (sweep.name, str(sweep.to_measure), str(sweep.left_out), str(sweep.skipped))
         for sweep in summary.sweeps
@@ -163,23 +164,24 @@ def _amount(summary: PlanSummary) -> list[TextTable | Lines]:
     blocks: list[TextTable | Lines] = [TextTable("the plan", heads, rows, frozenset(heads[1:]))]
     if summary.reasons:
         reasons = (
-            f"[{number}] {count} × {reason}" for number, (reason, count) in enumerate(summary.reasons, 1)
+            f"[{number}] {count} × {voice.quote(reason)}"
+            for number, (reason, count) in enumerate(summary.reasons, 1)
         )
         blocks.append(Lines("reasons for skipping", tuple(reasons)))
     if summary.left_out:
         cases = "case" if summary.left_out == 1 else "cases"
-        why = f"{summary.left_out} {cases} {summary.why_left_out}"
+        why = f"{summary.left_out} {cases} {voice.quote(summary.why_left_out)}"
         blocks.append(Lines("left out for lack of time", (why,)))
     if summary.notes:
-        blocks.append(Lines("notes", summary.notes))
-    return [*blocks, Lines(_total(summary), ())]
+        blocks.append(Lines("notes", tuple(map(voice.quote, summary.notes))))
+    return [*blocks, Lines(_total(summary, voice), ())]
 
 
-def _total(summary: PlanSummary) -> str:
+def _total(summary: PlanSummary, voice: Voice) -> str:
     rounds = f" in {summary.rounds} rounds" if summary.rounds > 1 else ""
     cases = "1 case" if summary.to_measure == 1 else f"{summary.to_measure} cases"
     left_out = f", {summary.left_out} left out for lack of time" if summary.left_out else ""
-    total = f"{cases} to measure{rounds}{left_out}, {summary.skipped} skipped"
+    total = f"{cases} to {voice.measure}{rounds}{left_out}, {summary.skipped} skipped"
     if summary.estimated_s is None:
         return total
     return f"{total}; about {summary.estimated_s:.0f} s (estimated from assumed rates)"

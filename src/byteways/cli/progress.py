@@ -15,6 +15,7 @@ from byteways.cli.screens import Screen, Status, Terminal
 from byteways.cli.terminal import say
 from byteways.plan.case import OF_ALL_RANKS, Case, PlannedCase
 from byteways.record.record import Record
+from byteways.record.simulation_mark import MEASURED, Voice
 from byteways.run.conduct.interruption import Interruption
 from byteways.units import format_bandwidth, format_size, format_time
 
@@ -54,9 +55,12 @@ def figure(record: Record) -> str:
     return f"{said}{format_bandwidth(record.bandwidth_bytes_per_s)}" if record.bandwidth_bytes_per_s else said
 
 
-def counts_text(counts: Counter[str]) -> str:
+def counts_text(counts: Counter[str], voice: Voice = MEASURED) -> str:
     """Formats '120 measured, 23 skipped, 40 left out, 1 lost' from displayed statuses."""
-    return ", ".join(f"{counts[status]} {status}" for status in _STYLES if counts[status]) or "nothing yet"
+    names = {status: voice.measured if status == "measured" else status for status in _STYLES}
+    return (
+        ", ".join(f"{counts[status]} {names[status]}" for status in names if counts[status]) or "nothing yet"
+    )
 
 
 class Planning:

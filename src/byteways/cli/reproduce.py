@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from byteways.cli.beside_option import BesideRun, check_before, check_pair, opened_second_run
-from byteways.cli.measure_and_report import command_line, measure_and_report
-from byteways.cli.run import default_folder, print_plan
 from byteways.cli.run_options import (
     AsJson,
     DryRunOption,
@@ -26,20 +22,16 @@ from byteways.cli.run_options import (
     given,
     options_of,
 )
+from byteways.cli.run_task import RunTask, refuse, refuse_with_resume
 from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
 from byteways.plan.planner import NoCaseError
 from byteways.record.run_folder import RunFolder, read_manifest
-from byteways.record.simulation_mark import mark_of, model_of, relabel_as_simulated, subject
-from byteways.run.conduct.conductor import Interrupted
-from byteways.run.conduct.dry_run import dry_plan
-from byteways.run.conduct.execution import Execution, begin, check_new_folder
-from byteways.run.conduct.interruption import Interruption
-from byteways.run.conduct.resume import missing_plan, take_up
-from byteways.run.conduct.simulation import Simulation, simulation_of
-from byteways.run.shared.options import RunOptions
+from byteways.record.simulation_mark import model_of, relabel_as_simulated, subject
+from byteways.run.conduct.execution import Execution
+from byteways.run.conduct.simulation import simulation_of
 from byteways.settings import check_settings
 from byteways.studies.reading import load
 from byteways.studies.study import Study
@@ -69,9 +61,7 @@ def reproduce(
     finished: Annotated[
         Path | None,
         typer.Option(
-            "--from",
-            help="Compare this run folder, of any suite, and measure nothing.",
-            metavar="RUN",
+            "--from", help="Compare this run folder, of any suite, and measure nothing.", metavar="RUN"
         ),
     ] = None,
     beside: BesideRun = None,
@@ -87,34 +77,35 @@ def reproduce(
     asked = (("--out", out), *given(options))
     if finished is not None:
         unfit = (*asked, ("--machine", machine), ("--dry-run", dry_run), ("--resume", resume))
-        _refuse(
-            unfit,
-            "--from compares a finished run; {} cannot change it",
-            f"{key} --from {finished}",
-        )
+        what = "--from compares a finished run; {} cannot change it"
+        refuse(unfit, what, f"reproduce {key} --from {finished}")
         return _compared(study, finished, as_json, opened_second_run(beside, study))
     if resume is not None:
-        _refuse(
-            asked,
-            "--resume takes its plan from the run folder; {} cannot change it",
-            f"{key} --resume {resume}",
-        )
+        refuse_with_resume(asked, f"reproduce {key} --resume {resume}")
         _check_study(study, resume)
     simulation = simulation_of(machine, None)
     other = opened_second_run(beside, study)
     if other is not None:
         check_before(study, other, simulation, resume)
-    task = _Task(study, options, out, resume, simulation, other)
+    in_manifest = {"key": study.key, "title": study.title}
+    if study.folder:
+        in_manifest["folder"] = study.folder
+    suite = study.suite if resume is None else None
+    task = RunTask(suite, options, out, resume, simulation, in_manifest, other)
+
+    def tell(run: RunFolder, counts: Counter[str], written: Path | None) -> None:
+        _print(study, run, as_json, counts, written, other)
+
+    def on_begin(execution: Execution) -> None:
+        _tell_scope(study, execution.machine.topology)
+
     try:
-        return task.plan(as_json) if dry_run else task.run(as_json, report=not no_report)
+        if dry_run:
+            return task.print_plan(as_json)
+        intention = f"repeating {study.authors} {study.year}"
+        return task.measure(intention, tell, report=not no_report, on_begin=on_begin)
     except NoCaseError as error:
         raise _not_here(study, error) from error
-
-
-def _refuse(options: Sequence[tuple[str, Any]], what: str, instead: str) -> None:
-    """Raises BytewaysError if one of the options is given."""
-    if changed := [name for name, value in options if value]:
-        raise BytewaysError(what.format(" ".join(changed)), hint=f"byteways reproduce {instead}")
 
 
 def _named(study: Study) -> str:
@@ -142,62 +133,6 @@ def _not_here(study: Study, error: NoCaseError) -> BytewaysError:
         cause=scope(study, error.topology).words or error.cause,
         hint=f"byteways reproduce {_named(study)} --machine {study.models[0]} simulates its original machine",
     )
-
-
-@dataclass(frozen=True)
-class _Task:
-    """A study to run or resume."""
-
-    study: Study
-    options: RunOptions
-    out: Path | None
-    resume: Path | None
-    simulation: Simulation | None
-    beside: RunFolder | None
-
-    def plan(self, as_json: bool) -> int:
-        """Prints what would be measured."""
-        if self.resume is not None:
-            missing = missing_plan(self.resume, asked=self.simulation)
-            return print_plan(missing, as_json, mark_of(read_manifest(self.resume)))
-        mark = self.simulation.mark if self.simulation else ""
-        return print_plan(dry_plan(self.study.suite, self.options, simulation=self.simulation), as_json, mark)
-
-    def run(self, as_json: bool, *, report: bool) -> int:
-        """Measures, and prints values and claims."""
-        with Interruption() as interruption:
-            try:
-                execution = self._begun(interruption)
-            except Interrupted:
-                say("interrupted before the first measurement")
-                return ExitStatus.INTERRUPTED
-            _tell_scope(self.study, execution.machine.topology)
-
-            def tell(run: RunFolder, counts: Counter[str], written: Path | None) -> None:
-                _print(self.study, run, as_json, counts, written, self.beside)
-
-            return measure_and_report(execution, interruption, tell, report=report, beside=self.beside)
-
-    def _begun(self, interruption: Interruption) -> Execution:
-        study = self.study
-        if self.resume is not None:
-            return take_up(self.resume, interruption.check, asked=self.simulation)
-        folder = self.out or default_folder(study.suite, self.simulation)
-        check_new_folder(folder)
-        say(f"repeating {study.authors} {study.year} into {folder}")
-        return begin(
-            study.suite,
-            self.options,
-            folder,
-            command_line(),
-            interruption.check,
-            simulation=self.simulation,
-            study={
-                "key": study.key,
-                "title": study.title,
-                **({"folder": study.folder} if study.folder else {}),
-            },
-        )
 
 
 def _tell_scope(study: Study, topology: Topology) -> None:

@@ -34,6 +34,7 @@ _VERBS: Mapping[str, str] = {
     **dict.fromkeys(("diff", "cmp"), "byteways compare"),
     **dict.fromkeys(("topology", "devices", "info"), "byteways topo"),
     **dict.fromkeys(("ask", "advise"), "byteways best"),
+    **{word: f"byteways list {word}" for word in ("suites", "studies", "machines", "interfaces", "patterns")},
     "simulate": "byteways run --machine NAME; byteways list machines",
     "version": "byteways --version",
 }
@@ -65,7 +66,7 @@ def _hint(message: str, words: Sequence[str], where: str, options_of_run: Callab
 
     if found := re.match(r"no such command '(.+)'", message):
         word = found[1]
-        return _verb(word) or placed(word, OF_PROGRAM)
+        return verb_elsewhere(word) or placed(word, OF_PROGRAM)
     if message.startswith("missing argument"):
         return _ARGUMENTS.get(where.rpartition(" ")[2], "")
     if "'--budget'" in message:
@@ -116,7 +117,8 @@ def _extra(word: str, where: str) -> str:
     return f"one suite a run: byteways run {word}" if word in dict(suites()) else placed(word)
 
 
-def _verb(word: str) -> str:
+def verb_elsewhere(word: str) -> str:
+    """Returns the command for another tool's verb or for the name of a suite; empty for other words."""
     from byteways.plan.suite import names
 
     if word in _VERBS:

@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
-from byteways.plan.suite_types import BufferGlob, Suite, Sweep
+from byteways.plan.suite_types import Suite, Sweep
+from byteways.plan.suite_values import BufferGlob
 from byteways.topology.model import Topology
 from byteways.topology.routes import link_class
 

@@ -7,13 +7,8 @@ from dataclasses import dataclass, field
 
 from byteways.plan.options import COMMON_OPTIONS, Option
 
-#: Buffers of a flow. `pair`: source and destination. `one`: a single buffer, written `buffer` in a suite,
-#: that is both. `moved`: one allocation whose pages migrate from the source's to the destination's device.
-BUFFERS = ("pair", "one", "moved")
 #: Byte count that includes every array read or written, as in STREAM.
 READ_WRITE = "read+write"
-#: The metric: bytes per second, nanoseconds per dependent step, or nanoseconds per call.
-RESULT_METRICS = ("bandwidth", "latency", "time")
 
 
 @dataclass(frozen=True)
@@ -29,8 +24,10 @@ class Interface:
     kernels: Mapping[str, tuple[str, ...]]
     options: tuple[Option, ...] = ()
     gpu_options: tuple[Option, ...] = ()  # additional options of GPU executors
+    #: `pair`: source and destination. `one`: a single buffer, written `buffer` in a suite, that is both.
+    #: `moved`: one allocation whose pages migrate from the source's to the destination's device.
     buffers: str = "pair"
-    figure: str = "bandwidth"
+    figure: str = "bandwidth"  # or "latency", ns per dependent step; or "time", ns per call
     counts: str = "per-direction"
     granularity_bytes: int = 8  # sizes are multiples of this
     one_word: bool = False  # its buffers hold one word

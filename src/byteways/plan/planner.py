@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from byteways.errors import BytewaysError
@@ -22,7 +22,7 @@ from byteways.plan.hosts.templates import between_hosts
 from byteways.plan.legality import broken_rule
 from byteways.plan.link_classes import ClassOfPath
 from byteways.plan.memory_fallback import instead
-from byteways.plan.ranks import default_ranks, layout
+from byteways.plan.ranks import Rank, default_ranks, layout
 from byteways.plan.reasons import NO_SIMULATED_NETWORK, Refusal
 from byteways.plan.requested_sizes import sweeps_of_requested_sizes
 from byteways.plan.suite_types import Suite, Sweep
@@ -54,19 +54,6 @@ class Plan:
     sample: DeviceSample | None = None  # the devices that globs mean; None: all
     #: Memory that stands in for memory which the machine lacks; also in notes.
     substitutes: tuple[str, ...] = ()
-
-
-def plan(
-    suite: Suite,
-    topology: Topology,
-    capabilities: Capabilities,
-    *,
-    only: Sequence[str] = (),
-    sizes: str | None = None,
-    budget_s: float | None = None,
-) -> list[PlannedCase]:
-    """Returns the cases of make_plan(), including rounds, in running order."""
-    return list(make_plan(suite, topology, capabilities, only=only, sizes=sizes, budget_s=budget_s).cases)
 
 
 def make_plan(
@@ -103,78 +90,125 @@ def make_plan(
         BytewaysError: There are too many cases, a filter is malformed or matches nothing, a named device
             does not exist, or the budget is too small.
     """
-    if link_class is None:
-        link_class = _link_class(topology)
-    budget_s = suite.budget_s if budget_s is None else budget_s
+    budget_s = _checked_budget(suite.budget_s if budget_s is None else budget_s)
+    machine = _machine(suite, topology, capabilities, link_class, ranks, with_self)
+    sample = None if all_devices else sample_for(suite, topology, only)
+    suite = _on_sample(suite, sample)
+    expansions = _expansions(suite, machine, only, sizes, on_sweep)
+    wanted, notes, substitutes = _wanted(suite, expansions, only, sizes, topology, capabilities)
+    if sample is not None:
+        notes.insert(0, sample.note())
+    if not wanted:
+        raise NoCaseError(suite, topology, notes)
+    opened_gpus = sample.opened_gpus if sample and not machine.ranks else None
+    load = TotalTime(Estimator(topology, capabilities, opened_gpus), suite.rounds)
+    judged = [_judged(item, topology, capabilities) for item in wanted]
+    cases = _in_running_order(judged, suite, budget_s, load)
+    every_note = (*notes, *substitutes)
+    return Plan(suite, cases, every_note, load.total_s, budget_s, sample, tuple(substitutes))
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """What sweeps are expanded on."""
+
+    topology: Topology
+    link_class: ClassOfPath
+    runtimes: Collection[str]
+    hosts: tuple[str, ...]  # simulated hosts between which ranks run; empty: one host
+    ranks: Sequence[Rank]  # empty: no sweep uses ranks
+
+    def expanded(self, sweep: Sweep, before: int) -> Expansion:
+        """Returns the cases of a sweep; `before` is the number of cases of earlier ones."""
+        if self.hosts and between_ranks(sweep):
+            return between_hosts(sweep, self.topology)
+        return expand(sweep, self.topology, self.link_class, self.runtimes, self.ranks, before)
+
+
+def _checked_budget(budget_s: float | None) -> float | None:
     if budget_s is not None and not budget_s > 0:
         raise BytewaysError(
             f"a budget of {budget_s:g} s is too short to measure anything", hint="byteways run --budget 60"
         )
-    runtimes = {runtime for name in topology.names("gpu") if (runtime := runtime_of(name, capabilities))}
+    return budget_s
+
+
+def _machine(
+    suite: Suite,
+    topology: Topology,
+    capabilities: Capabilities,
+    link_class: ClassOfPath | None,
+    ranks: int | None,
+    with_self: bool,
+) -> _Machine:
+    """Returns the machine with its ranks. Raises BytewaysError if it cannot have so many."""
     hosts = topology.hosts if needs_ranks(suite) else ()
     if hosts and ranks not in (None, len(hosts)):
         raise BytewaysError(
             f"{len(hosts)} simulated hosts have one rank each, not {ranks} in all",
             hint=f"--ranks {len(hosts)}",
         )
-    count = len(hosts) or ranks or default_ranks(topology)
     if with_self:
         _check_self(suite, topology)
+    count = len(hosts) or ranks or default_ranks(topology)
     twins = with_self or shares_gpus(suite, topology)
     processes = layout(topology, count, twins=twins) if needs_ranks(suite) else ()
-    sample = None if all_devices else sample_for(suite, topology, only)
-    if sample is not None:  # ranks are on every GPU
-        sampled = (
-            one if between_ranks(one) else replace(one, devices=sample.devices) for one in suite.sweeps
-        )
-        suite = replace(suite, sweeps=tuple(sampled))
+    runtimes = {runtime for name in topology.names("gpu") if (runtime := runtime_of(name, capabilities))}
+    return _Machine(topology, link_class or _link_class(topology), runtimes, hosts, processes)
 
-    def expanded(sweep: Sweep, before: int) -> Expansion:
-        if hosts and between_ranks(sweep):
-            return between_hosts(sweep, topology)
-        return expand(sweep, topology, link_class, runtimes, processes, before)
 
-    expansions: list[Expansion] = []
-    asked = 0
+def _on_sample(suite: Suite, sample: DeviceSample | None) -> Suite:
+    """Returns the suite with the devices that its globs mean; ranks are on every GPU."""
+    if sample is None:
+        return suite
+    sampled = (one if between_ranks(one) else one.replaced(devices=sample.devices) for one in suite.sweeps)
+    return replace(suite, sweeps=tuple(sampled))
+
+
+def _expansions(
+    suite: Suite,
+    machine: _Machine,
+    only: Sequence[str],
+    sizes: str | None,
+    on_sweep: Callable[[int, int], None],
+) -> list[Expansion]:
+    """Returns the cases of each sweep, with those of sizes that only `--size` names.
+
+    Raises:
+        BytewaysError: There are too many.
+    """
+    found: list[Expansion] = []
+    count = 0
     for sweep in suite.sweeps:
-        expansions.append(expanded(sweep, asked))
-        asked = sum(len(expansion.cases) for expansion in expansions)
-        bounds.within(asked, f"suite '{suite.name}'")
-        on_sweep(len(expansions), asked)
-    pairs = zip(suite.sweeps, (expansion.cases for expansion in expansions), strict=True)
-    for index, sweep in sweeps_of_requested_sizes(sizes, pairs, only_filter(only, topology)).items():
-        own = expansions[index]
-        expansions[index] = replace(own, cases=(*own.cases, *expanded(sweep, asked).cases))
-    bounds.within(sum(len(expansion.cases) for expansion in expansions), f"suite '{suite.name}'")
-    wanted, notes, substitutes = _wanted(suite, expansions, only, sizes, topology, capabilities)
-    if sample is not None:
-        notes.insert(0, sample.note())
-    if not wanted:
-        raise NoCaseError(suite, topology, notes)
-    wanted = [_judged(item, topology, capabilities) for item in wanted]
-    estimator = Estimator(topology, capabilities, sample.opened_gpus if sample and not processes else None)
-    ordered = [item for group in _groups(wanted) for item in group]
-    rounds = suite.rounds
-    load = TotalTime(estimator, rounds)
+        found.append(machine.expanded(sweep, count))
+        count += len(found[-1].cases)
+        bounds.within(count, f"suite '{suite.name}'")
+        on_sweep(len(found), count)
+    pairs = zip(suite.sweeps, (expansion.cases for expansion in found), strict=True)
+    for index, sweep in sweeps_of_requested_sizes(sizes, pairs, only_filter(only, machine.topology)).items():
+        more = machine.expanded(sweep, count).cases
+        found[index] = replace(found[index], cases=(*found[index].cases, *more))
+    bounds.within(sum(len(expansion.cases) for expansion in found), f"suite '{suite.name}'")
+    return found
+
+
+def _in_running_order(
+    judged: Sequence[BudgetCase], suite: Suite, budget_s: float | None, load: TotalTime
+) -> tuple[PlannedCase, ...]:
+    """Returns the cases of all rounds, then those that cannot run, then those that the budget leaves out."""
+    ordered = [item for group in _groups(judged) for item in group]
     spares: list[BudgetCase] = []
     if budget_s is not None:
         ordered, spares = within(ordered, budget_s, load)
     running = [load.add(item) for item in ordered if item.reason is None]
     refused = [item for item in ordered if item.reason is not None and not item.spare]
-    cases = [
-        _planned(item, round_, rounds) for round_ in range(rounds) for item in _round(running, suite, round_)
+    rounds = range(suite.rounds)
+    placed = [
+        *((item, number) for number in rounds for item in _round(running, suite, number)),
+        *((item, 0) for item in refused),
+        *((item, number) for number in rounds for item in spares),
     ]
-    cases += [_planned(item, 0, rounds) for item in refused]
-    cases += [_planned(item, round_, rounds) for round_ in range(rounds) for item in spares]
-    return Plan(
-        suite,
-        tuple(cases),
-        (*notes, *substitutes),
-        load.total_s,
-        budget_s,
-        sample,
-        substitutes=tuple(substitutes),
-    )
+    return tuple(_planned(item, number, suite.rounds) for item, number in placed)
 
 
 def shares_gpus(suite: Suite, topology: Topology) -> bool:

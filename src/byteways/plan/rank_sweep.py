@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from byteways.plan.case import OF_ALL_RANKS, Buffer, Case, Flow
 from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES, MULTI_PAIR
@@ -15,8 +16,11 @@ from byteways.plan.memory import MEMORIES, OWNERS
 from byteways.plan.options import RANK_ORDER
 from byteways.plan.osu import SIZED_BY_BLOCK, is_osu
 from byteways.plan.ranks import BY_DEVICE, Rank, layout, order_mistake
-from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.topology.model import Topology
+
+if TYPE_CHECKING:
+    from byteways.plan.suite_types import Sweep
+    from byteways.plan.suite_values import BufferGlob
 
 #: Collectives whose size is divided into one block per rank.
 IN_BLOCKS = ("allgather", "reduce-scatter", "alltoall", "gather", "scatter")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from byteways.plan.case import Case
 from byteways.plan.filters import Filter
@@ -32,4 +31,4 @@ def sweeps_of_requested_sizes(
     missing = tuple(size for size in asked if size not in there)
     if not missing:
         return {}
-    return {index: replace(sweep, sizes=missing) for index, (sweep, own) in selected.items() if own}
+    return {index: sweep.replaced(sizes=missing) for index, (sweep, own) in selected.items() if own}

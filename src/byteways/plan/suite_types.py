@@ -1,83 +1,109 @@
-"""A parsed suite: sweeps with their locations in the file. Pure data."""
+"""A suite: the keys of its file, and its sweeps with their places in the file. Pure data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
 
-from byteways.plan.toml_lines import TomlPath, line_of
-from byteways.plan.transfer_sets import TransferSet
+from msgspec import Meta, Struct, field, structs
 
+from byteways.plan.suite_values import (
+    Buffers,
+    CacheWords,
+    End,
+    EndGlobs,
+    Executors,
+    GpuWords,
+    InterfaceWords,
+    OptionAxis,
+    PatternWords,
+    Sizes,
+    TransferSets,
+    When,
+)
+from byteways.plan.toml_reading import TextList, TomlPlace
+
+T = TypeVar("T", bound="SweepTable")
 #: Least rounds for a ranking: two runs differ by more than the interval of one round.
 LEAST_RANKED = 3
 
-
-@dataclass(frozen=True)
-class BufferGlob:
-    """A pattern for buffers, `gpu*:device` or `cpu*:pageable@gpu*`; any part may be a glob."""
-
-    device: str
-    memory: str
-    first_touch: str | None
-    text: str
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The file and line of a sweep, for errors that depend on the machine."""
-
-    file: str
-    lines: Mapping[TomlPath, int] = field(default_factory=dict)
-    place: TomlPath = ()
-
-    def at(self, key: str) -> str:
-        """Formats `my.toml:12`, the line of `key` or of its sweep."""
-        line = line_of(self.lines, (*self.place, key))
-        return f"{self.file}:{line}" if line else self.file
+Precision = Annotated[float, Meta(ge=1e-4, le=0.5)]
+CaseBudget = Annotated[float, Meta(ge=0.001, le=3600)]
+Pairs = Literal["all", "near", "per-link-class", "first"]
+SameDevice = Literal["only", "never", "also"]
+#: Option values by name.
+SweepOptions = Mapping[str, OptionAxis]
+OptionAxes = Annotated[SweepOptions, Meta(examples=["{ blocks = [8, 16] }"])]
+Variables = Annotated[Mapping[str, TextList], Meta(examples=['{ HSA_ENABLE_SDMA = "0" }'])]
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """A product of cases: every value of every axis with every other.
+class SweepTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys of a sweep: axes of which every value is combined with every other.
 
-    `executors` holds "source", "destination", "both" or device globs. A chase has only `sources`, no
-    `destinations`. `second_sources` and `partners` apply to interfaces that have them. Background flows use
-    `beside_interfaces` and `beside_sizes`; if empty, they equal the measured flow. Options and environment
-    are axes, too. Higher `priority` is kept longer when time is short.
+    An interface with one buffer has `buffer` in place of source and destination. Background flows use
+    `beside_interface` and `beside_size`; if empty, they equal the measured flow. Higher `priority` is kept
+    longer when time is short.
     """
 
     name: str
-    interfaces: tuple[str, ...]
-    patterns: tuple[str, ...]
-    sources: tuple[BufferGlob, ...]
-    destinations: tuple[BufferGlob, ...]
-    executors: tuple[str, ...]
-    sizes: tuple[int, ...]
-    caches: tuple[str, ...]
-    options: Mapping[str, tuple[int | str | bool, ...]]
-    environment: Mapping[str, tuple[str, ...]]
-    pairs: str
-    gpus: tuple[str, ...]  # which GPUs take part in a fan; empty: all
-    transfers: tuple[TransferSet, ...]  # of pattern "transfers": what runs concurrently
-    halves: str  # "worst" or "all" halves of a bisection
-    groups: str  # of ranks in a collective: "all"; "powers": 2, 4, 8 … and all; "every": 2, 3, 4 … and all
-    same_device: str | None  # None: "also" for unidirectional and chase, "never" for the rest
-    beside_sources: tuple[BufferGlob, ...]
-    beside_destinations: tuple[BufferGlob, ...]
-    beside_interfaces: tuple[str, ...]
-    beside_executor: str  # "source", "destination" or a device
-    beside_sizes: tuple[int, ...]
-    beside_options: Mapping[str, tuple[int | str | bool, ...]]
-    second_sources: tuple[BufferGlob, ...]
-    arrays: str  # "ends", or "source": the source's memory has all arrays of a STREAM kernel
-    cores: str  # "any", or "pairs" for every pair of cores
-    partners: tuple[str, ...]  # "source", "destination" or globs of devices
-    when: str
+    interfaces: InterfaceWords = field(name="interface")
+    patterns: PatternWords = field(name="pattern", default=PatternWords(("unidirectional",)))
+    sources: Buffers = field(name="source", default=Buffers())
+    destinations: Buffers = field(name="destination", default=Buffers())
+    buffers: Buffers = field(name="buffer", default=Buffers())
+    executors: Executors = field(name="executor", default=Executors(("both",)))
+    sizes: Sizes = field(name="size")
+    caches: CacheWords = field(name="cache", default=CacheWords(("cold",)))
+    options: OptionAxes = {}
+    environment: Variables = {}
+    pairs: Pairs = "all"
+    gpus: GpuWords = GpuWords()
+    transfers: TransferSets = TransferSets()
+    halves: Literal["worst", "all"] = "worst"  # of a bisection
+    groups: Literal["all", "powers", "every"] = "all"  # of ranks: all; 2, 4, 8 … and all; 2, 3, 4 … and all
+    same_device: SameDevice | None = None  # None: also, but never where pairs run concurrently
+    second_sources: Buffers = field(name="second_source", default=Buffers())
+    arrays: Literal["ends", "source"] = "ends"  # whose memory has the arrays of a STREAM kernel
+    partners: EndGlobs = field(name="partner", default=EndGlobs(("destination",)))
+    cores: Literal["any", "pairs"] = "any"  # pairs: every pair of cores is a case
+    when: When = When("always")
+    beside_sources: Buffers = field(name="beside_source", default=Buffers())
+    beside_destinations: Buffers = field(name="beside_destination", default=Buffers())
+    beside_interfaces: InterfaceWords = field(name="beside_interface", default=InterfaceWords())
+    beside_executor: End = End("source")
+    beside_sizes: Sizes = field(name="beside_size", default=Sizes())
+    beside_options: OptionAxes = {}
+    precision: Precision | None = None  # None: the suite's
+    case_budget_s: CaseBudget | None = None
+    priority: Annotated[float, Meta(ge=0, le=9)] = 5
+
+    def replaced(self: T, **changes: Any) -> T:
+        """Returns the sweep with other values in some fields."""
+        return structs.replace(self, **changes)
+
+
+class Sweep(SweepTable, frozen=True, kw_only=True):
+    """A checked sweep, with the defaults of suite and interface. `sources` has the buffer of a chase."""
+
     precision: float
     case_budget_s: float
     priority: int
-    origin: Origin
+    origin: TomlPlace  # for errors that depend on the machine
     devices: tuple[str, ...] = ()  # that globs mean on a large machine (device_sample.py); empty: all
+
+
+class SuiteFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys of a suite; each sweep is read with its own place."""
+
+    name: str
+    title: str
+    rounds: Annotated[float, Meta(ge=1, le=100)] = LEAST_RANKED
+    precision: Precision = 0.01
+    case_budget_s: CaseBudget = 1.0
+    budget_s: Annotated[float, Meta(ge=1, le=86400)] | None = None
+    self_pairs: bool = False
+    sweep: Any = None
 
 
 @dataclass(frozen=True)

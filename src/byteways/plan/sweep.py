@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from byteways.errors import BytewaysError
 from byteways.plan import bounds, core_pairs, flow_sets, rank_sweep
@@ -18,8 +18,12 @@ from byteways.plan.link_classes import Assigned, ClassOfPath, representatives
 from byteways.plan.memory import MEMORIES, OF_LIBRARIES, OWNERS
 from byteways.plan.ranks import Rank
 from byteways.plan.spelling import closest
-from byteways.plan.suite_types import BufferGlob, Sweep
 from byteways.topology.model import Topology
+
+if TYPE_CHECKING:
+    from byteways.plan.suite_types import Sweep
+    from byteways.plan.suite_values import BufferGlob
+    from byteways.plan.toml_reading import TomlPlace
 
 #: Value of an axis: options and environment variables have different types.
 Value = TypeVar("Value")
@@ -103,7 +107,7 @@ def _between_ranks(
     notes: list[str] = []
     cases: dict[str, Case] = {}
     for placed, options in rank_sweep.placements(sweep, topology, ranks, notes):
-        ordered = replace(sweep, options=options)
+        ordered = sweep.replaced(options=options)
         for pattern in sweep.patterns:
             sets = list(rank_sweep.rank_flows(ordered, pattern, placed, link_class, notes))
             most = (len(cases) + len(sets) * len(sweep.interfaces)) * bounds.choices(ordered)
@@ -121,7 +125,7 @@ def _between_ranks(
 def _devices(sweep: Sweep, key: str, glob: str, topology: Topology) -> list[str]:
     names = topology.names()
     if not any(mark in glob for mark in "*?[") and glob not in names:
-        raise _missing(sweep.origin.at(key), sweep, key, glob, names)
+        _refuse(sweep.origin, key, glob, names)
     some = sweep.devices or names
     return [name for name in names if fnmatchcase(name, glob) and (name in some or name == glob)]
 
@@ -132,25 +136,22 @@ def _executing(sweep: Sweep, key: str, glob: str, topology: Topology) -> list[st
     return named if glob in named else [name for name in named if topology.executor(name) == name]
 
 
-def _missing(at: str, sweep: Sweep, key: str, device: str, names: Sequence[str]) -> BytewaysError:
-    """Checks that devices named without a glob exist; `at` is the location in the file."""
-    return BytewaysError(
-        f"{at}: sweep '{sweep.name}', key '{key}': this machine has no device '{device}'",
-        hint=closest(device, names),
-    )
+def _refuse(place: TomlPlace, key: str, device: str, names: Sequence[str]) -> NoReturn:
+    """Raises BytewaysError for a device named without a glob that does not exist."""
+    heading = place.below(key).heading
+    raise BytewaysError(f"{heading}: this machine has no device '{device}'", hint=closest(device, names))
 
 
 def _check_named(sweep: Sweep, topology: Topology) -> None:
     """Checks that the devices of transfers and relays exist."""
     for device in (device for transfers in sweep.transfers for transfer in transfers for device in transfer):
         if device not in topology.names():
-            raise _missing(sweep.origin.at("transfers"), sweep, "transfers", device, topology.names())
-    options = replace(sweep.origin, place=(*sweep.origin.place, "options"))
+            _refuse(sweep.origin, "transfers", device, topology.names())
     for name, values in sweep.options.items():
         for value in values if OPTIONS[name].names_gpus else ():
             for device in str(value).split(","):
                 if device not in topology.names("gpu"):
-                    raise _missing(options.at(name), sweep, name, device, topology.names("gpu"))
+                    _refuse(sweep.origin.below("options"), name, device, topology.names("gpu"))
 
 
 def _buffers(

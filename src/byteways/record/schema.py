@@ -17,7 +17,7 @@ import msgspec
 from byteways.record.manifest_types import OPTIONAL_FIELDS, RUN_STATES, Manifest
 from byteways.record.record import SCHEMA_VERSION, STATUSES, Record
 from byteways.record.samples import Samples
-from byteways.simulate.schema import machine_schema
+from byteways.simulate.schema import SourceText, machine_struct
 from byteways.writing import write as write_file
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -58,10 +58,19 @@ def run_schema() -> dict[str, Any]:
     return {"$schema": DIALECT, **schema, "$defs": definitions}
 
 
+def machine_schema() -> dict[str, Any]:
+    """Returns the schema of a machine model's parsed TOML data."""
+    whole, definitions = _object(machine_struct())
+    source = msgspec.json.schema(SourceText)
+    text = msgspec.json.encode({**whole, "title": "A machine model: simulate/*.toml", "$defs": definitions})
+    schema = msgspec.json.decode(text.replace(msgspec.json.encode(source), b'{"$ref":"#/$defs/source"}'))
+    return {"$schema": DIALECT, **schema, "$defs": {**schema["$defs"], "source": source}}
+
+
 def texts() -> dict[str, str]:
     """Returns the content of every schema by file name."""
     schemas = {
-        "machine.schema.json": {"$schema": DIALECT, **machine_schema()},
+        "machine.schema.json": machine_schema(),
         "record.schema.json": record_schema(),
         "run.schema.json": run_schema(),
         "samples.schema.json": samples_schema(),

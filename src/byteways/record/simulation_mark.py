@@ -28,6 +28,7 @@ _CLAIM = re.compile(r"“[^”]*”|(?<![\w/-])measur(?:ed?|es|ing|ements?)(?![\
 class Voice:
     """The words of a sentence that say where its values come from: given when the sentence is made."""
 
+    measure: str
     measured: str
     measures: str
     measurement: str
@@ -38,12 +39,16 @@ class Voice:
         return relabel_as_simulated(text, self.simulated)
 
 
-MEASURED = Voice("measured", "measures", "measurement", simulated=False)
-SIMULATED = Voice("simulated", "simulates", "simulation", simulated=True)
+MEASURED = Voice("measure", "measured", "measures", "measurement", simulated=False)
+SIMULATED = Voice("simulate", "simulated", "simulates", "simulation", simulated=True)
 
 
 def voice_of(manifest: Mapping[str, Any]) -> Voice:
-    return SIMULATED if is_simulated(manifest) else MEASURED
+    return voice(is_simulated(manifest))
+
+
+def voice(simulated: bool) -> Voice:
+    return SIMULATED if simulated else MEASURED
 
 
 def is_simulated(manifest: Mapping[str, Any]) -> bool:

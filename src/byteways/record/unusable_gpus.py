@@ -9,11 +9,6 @@ from typing import Any
 NAMED_GPUS = 4
 
 
-def has_unusable(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run measured without GPUs that its machine has."""
-    return bool(manifest.get("unusable_gpus"))
-
-
 def verdict_on_gpus(manifest: Mapping[str, Any]) -> str:
     """Returns the GPUs that could not be used and why, in one line; '' if all were, or none were wanted."""
     return "; ".join(_sentence(one) for one in manifest.get("unusable_gpus") or ())

@@ -21,10 +21,7 @@ GRAMMAR = {
     "skip": ("skip:gpu0>gpu1", "operations on this path complete without moving data"),
     "lapse": ("lapse:gpu0>gpu1:after=40", "after N operations on this path, one moves no data"),
     "overrun": ("overrun:gpu0>gpu1", "every operation on this path also writes the word behind its own"),
-    "no-memory": (
-        "no-memory:gpu3[:above=1073741824]",
-        "allocations there fail, or those beyond a total",
-    ),
+    "no-memory": ("no-memory:gpu3[:above=1073741824]", "allocations there fail, or those beyond a total"),
     "no-kernels": ("no-kernels:gpu1", "its driver loads no kernels"),
     "lost": ("lost:gpu2[:after=40]", "the device is lost after N operations"),
     "stall": ("stall:gpu0:after=40", "after N operations, one submission blocks the host for a second"),

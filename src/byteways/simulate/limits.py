@@ -15,10 +15,7 @@ from byteways.topology.model import Topology
 from byteways.units import format_bandwidth
 
 #: Keys of a memory's rates by kind of device.
-_MEMORY_KEYS = {
-    "gpu": ("gpu.memory_bytes_per_s",),
-    "cpu": ("cpu.read_bytes_per_s", "cpu.write_bytes_per_s"),
-}
+_MEMORY_KEYS = {"gpu": ("gpu.memory_bytes_per_s",), "cpu": ("cpu.read_bytes_per_s", "cpu.write_bytes_per_s")}
 
 
 def check_limits(model: MachineModel, topology: Topology) -> None:

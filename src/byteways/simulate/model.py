@@ -6,6 +6,9 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 #: Value of a fact; a tuple for a list of numbers or names.
 FactValue = str | int | float | bool | tuple[str | int | float, ...]
@@ -45,25 +48,23 @@ class SourcedValue:
         return ASSUMED_SOURCE if self.assumed else FITTED_SOURCE if self.fitted else NOMINAL
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True, forbid_unknown_fields=True):
     """A publication, a data sheet or one of our runs."""
 
-    title: str
-    address: str
+    title: Annotated[str, Meta(min_length=1)]
+    address: Annotated[str, Meta(min_length=1)]
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(Struct, frozen=True, forbid_unknown_fields=True):
     """Accuracy of the model, from validation/model_error.py.
 
     Errors are relative, over held-out bandwidths of sizes from 1 MiB; `held_out_values` is their number.
     """
 
-    fitted_values: int
-    held_out_values: int
-    median_error: float | None  # None: no values were held out
-    p90_error: float | None
+    fitted_values: Annotated[int, Meta(ge=0, le=10**18)]
+    held_out_values: Annotated[int, Meta(ge=0, le=10**18)]
+    median_error: Annotated[float, Meta(ge=0, le=1e18)] | None = None  # None: no values were held out
+    p90_error: Annotated[float, Meta(ge=0, le=1e18)] | None = None
 
 
 @dataclass(frozen=True)

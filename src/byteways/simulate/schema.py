@@ -1,16 +1,20 @@
 """Keys of a machine model with their types, and which are optional.
 
 native/simulator/model.hpp defines the meaning of each key; those of `topology` are for discovery only. The
-JSON Schema is generated from this table.
+types that a file is read with, and the JSON Schema, are generated from this table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from msgspec import UNSET, Meta, defstruct
+
+from byteways.simulate.model import Fit, Source
 from byteways.topology.link_rates import PCIE_GENERATIONS
 
 MODEL_VENDORS = ("amd", "nvidia")
@@ -34,6 +38,22 @@ class ModelKey:
     def sourced(self) -> bool:
         return self.kind not in ("text", "texts")
 
+
+#: What follows a value in the file.
+SourceText = Annotated[
+    str,
+    Meta(
+        description="a key of `sources` and the place there, `assumed: why`, "
+        "or `fitted: ` and a key of `sources`",
+        extra_json_schema={"pattern": "^[a-z0-9-]+: .+"},
+    ),
+]
+_WITHOUT_SOURCE = Meta(
+    extra={
+        "problem": "without a source",
+        "hint": 'write [value, "source_key: where"], or with "assumed: why" or "fitted: source_key"',
+    }
+)
 
 #: Limits per machine: above any real one, but still fast to simulate. Cores per domain and total (check.py).
 MOST_MODEL_GPUS, MOST_MODEL_DOMAINS, MOST_MODEL_CORES = 256, 64, 4096
@@ -233,11 +253,6 @@ REPEATED_TABLES = ("cpu.caches", "links", "staging.to", "staging.from")
 #: Tables for readers or for discovery, not for the simulator.
 OFF_THE_SHEET = ("title", "sources", "fit", "topology")
 
-_FIT = {"fitted_values": "integer", "held_out_values": "integer"}
-_FIT_ERRORS = ("median_error", "p90_error")
-FIT_KEYS = (*_FIT, *_FIT_ERRORS)
-_TYPES = {"number": "number", "whole": "integer", "truth": "boolean"}
-
 
 def needed_tables(vendor: str) -> tuple[str, ...]:
     """Returns the tables that a model of this vendor must have."""
@@ -246,56 +261,53 @@ def needed_tables(vendor: str) -> tuple[str, ...]:
     return (*always, *rates)
 
 
-def _key_schema(key: ModelKey) -> dict[str, Any]:
+def children(name: str) -> tuple[str, ...]:
+    """Returns the names of the tables directly inside a table."""
+    start = f"{name}." if name else ""
+    inner = (table[len(start) :] for table in MODEL_TABLES if table.startswith(start) and table != name)
+    return tuple(dict.fromkeys(table.split(".")[0] for table in inner if table))
+
+
+@cache
+def _type_of(key: ModelKey) -> Any:
     if key.kind == "text":
-        return {"enum": list(key.words)} if key.words else {"type": "string"}
+        return Literal[key.words] if key.words else str
     if key.kind == "texts":
-        return {"type": "array", "items": {"type": "string"}, "minItems": 1}
-    if key.kind == "wholes":
-        value: dict[str, Any] = {"type": "array", "items": {"type": "integer", "minimum": 0}}
-    else:
-        value = {"type": _TYPES[key.kind]}
-        if key.kind != "truth":
-            value |= {"minimum": key.least, "maximum": key.most}
-    return {"type": "array", "prefixItems": [value, {"$ref": "#/$defs/source"}], "minItems": 2, "maxItems": 2}
+        return Annotated[list[str], Meta(min_length=1)]
+    value: Any = {
+        "truth": bool,
+        "whole": Annotated[int, Meta(ge=int(key.least), le=int(key.most))],
+        "wholes": Annotated[list[Annotated[int, Meta(ge=0)]], Meta(min_length=1)],
+        "number": Annotated[float, Meta(ge=key.least, le=key.most)],
+    }[key.kind]
+    return Annotated[tuple[value, SourceText], _WITHOUT_SOURCE]
 
 
-def _closed(properties: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+def _fields_of(rows: Mapping[str, ModelKey]) -> list[Any]:
+    """Returns the fields of a table; an optional one is UNSET by default."""
+    return [(key, _type_of(row), *([] if row.neutral is None else [UNSET])) for key, row in rows.items()]
 
 
-def _table_schema(name: str) -> dict[str, Any]:
-    """Returns the schema of a table including nested tables."""
-    properties: dict[str, Any] = {
-        key: _key_schema(value) for key, value in MODEL_TABLES.get(name, {}).items()
-    }
-    required = [key for key, value in MODEL_TABLES.get(name, {}).items() if value.neutral is None]
-    inner = {
-        table[len(name) + 1 :] if name else table
-        for table in MODEL_TABLES
-        if table.startswith(f"{name}." if name else "")
-    }
-    for child in sorted({part.split(".")[0] for part in inner if part}):
+@cache
+def _rate_struct() -> Any:
+    """Returns the Struct that all rates share."""
+    return defstruct("rate", _fields_of(_RATE), kw_only=True, forbid_unknown_fields=True)
+
+
+def _struct_of(name: str, *more: tuple[str, Any, Any] | tuple[str, Any]) -> Any:
+    """Returns the Struct of a table with those inside it; an optional table is UNSET by default."""
+    fields = _fields_of(MODEL_TABLES.get(name, {}))
+    for child in children(name):
         path = f"{name}.{child}" if name else child
-        schema = _table_schema(path)
-        properties[child] = (
-            {"type": "array", "items": schema, "minItems": 1} if path in REPEATED_TABLES else schema
-        )
-        if name != "rates" and path not in OPTIONAL_TABLES:
-            required.append(child)
-    return _closed(properties, required)
+        inner = _rate_struct() if name == "rates" else _struct_of(path)
+        table = Annotated[list[inner], Meta(min_length=1)] if path in REPEATED_TABLES else inner  # type: ignore[valid-type]
+        fields.append((child, table, *([UNSET] if name == "rates" or path in OPTIONAL_TABLES else [])))
+    names = {key[0].replace("-", "_"): key[0] for key in [*fields, *more]}
+    named = [(name, *entry[1:]) for name, entry in zip(names, [*fields, *more], strict=True)]
+    return defstruct(name or "machine", named, kw_only=True, forbid_unknown_fields=True, rename=names)
 
 
-def machine_schema() -> dict[str, Any]:
-    """Returns the JSON Schema of a machine model's parsed TOML data."""
-    schema = _table_schema("")
-    text = {"type": "string", "minLength": 1}
-    source = _closed({"title": text, "address": text}, ["title", "address"])
-    schema["properties"]["sources"] = {"type": "object", "additionalProperties": source}
-    fit: dict[str, Any] = {name: {"type": "integer", "minimum": 0} for name in _FIT}
-    fit |= {name: {"type": "number", "minimum": 0} for name in _FIT_ERRORS}
-    schema["properties"]["fit"] = _closed(fit, list(_FIT))
-    schema["required"].append("sources")
-    where = "a key of `sources` and the place there, `assumed: why`, or `fitted: ` and a key of `sources`"
-    definition = {"type": "string", "pattern": "^[a-z0-9-]+: .+", "description": where}
-    return {"title": "A machine model: simulate/*.toml", **schema, "$defs": {"source": definition}}
+@cache
+def machine_struct() -> Any:
+    """Returns the Struct of a whole file."""
+    return _struct_of("", ("sources", dict[str, Source]), ("fit", Fit, UNSET))

@@ -9,79 +9,145 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from byteways.plan.spelling import closest
+from msgspec import Meta, Struct
+
+from byteways.plan.toml_reading import Choice, Finite, Quantity, TomlPlace
 from byteways.studies.reference import number_of
-from byteways.studies.shapes import (
-    ANY_NUMBER,
-    FLAG,
-    LIST_OF_TABLES,
-    NUMBER_WITH_UNIT,
-    STRING,
-    TABLE_OR_TABLES,
-    VALUE_OR_VALUES,
-    Keys,
-)
-from byteways.studies.study import FIGURE_UNITS, ClaimCheck, PublishedClaim
+from byteways.studies.study import ClaimCheck, FigureUnit, PublishedClaim
 from byteways.topology.facts import BYTES_UNIT, FACTS
 from byteways.units import parse_size
 
-#: Keys of a claim, and of each kind of check.
-_CLAIM = Keys(
-    {"id": STRING, "locator": STRING, "check": TABLE_OR_TABLES},
-    dict.fromkeys(("quote", "says", "note", "machine"), STRING),
+#: One or several references to values, or a list of groups of them.
+Values = str | list[str | list[str]]
+
+
+class FactName(Choice):
+    """The name of a fact of the machine."""
+
+    valid = tuple(FACTS)
+
+
+class CheckTable(Struct, frozen=True, kw_only=True, tag_field="kind", forbid_unknown_fields=True):
+    """The keys of every check. A subclass has those of its kind."""
+
+    note: str = ""
+
+
+class BoundedCheck(CheckTable, frozen=True, kw_only=True):
+    """A check of a number against bounds."""
+
+    about: Quantity | None = None
+    within: Finite | None = None
+    at_least: Quantity | None = None
+    at_most: Quantity | None = None
+    unit: FigureUnit | None = None
+
+
+class ValueCheck(BoundedCheck, frozen=True, kw_only=True, tag="value"):
+    of: Values
+    published: bool = False
+
+
+class RatioCheck(BoundedCheck, frozen=True, kw_only=True, tag="ratio"):
+    of: Values
+    to: Values
+    over: Literal["all", "most", "least"] | None = None
+
+
+class GapCheck(BoundedCheck, frozen=True, kw_only=True, tag="gap"):
+    of: Annotated[list[str | list[str]], Meta(min_length=2, max_length=2)]
+    to: Annotated[list[str | list[str]], Meta(min_length=2, max_length=2)]
+
+
+class SpreadCheck(CheckTable, frozen=True, kw_only=True, tag="spread"):
+    of: Values
+    over: Literal["place", "line", "size"]
+    at_most: Finite
+    unit: FigureUnit | None = None
+    across: Literal["cpu", "gpu"] | None = None
+
+
+class OrderCheck(CheckTable, frozen=True, kw_only=True, tag="order"):
+    of: Values
+    unit: FigureUnit | None = None
+    margin: Finite | None = None
+
+
+class ReachesCheck(CheckTable, frozen=True, kw_only=True, tag="reaches"):
+    of: Values
+    size: Quantity
+    level: Quantity | None = None
+    of_best: Finite | None = None
+    factor: Annotated[float, Meta(ge=1e-9, le=1e300)] | None = None
+
+
+class LinearCheck(CheckTable, frozen=True, kw_only=True, tag="linear"):
+    of: Values
+    at_least: Finite | None = None
+    at_most: Finite | None = None
+
+
+class NodeCheck(CheckTable, frozen=True, kw_only=True, tag="node"):
+    fact: FactName
+    about: Quantity | None = None
+    within: Finite | None = None
+    at_least: Quantity | None = None
+    at_most: Quantity | None = None
+    at: str | None = None
+
+
+class RefusedCheck(CheckTable, frozen=True, kw_only=True, tag="refused"):
+    of: Values
+    reason: str
+
+
+class AnyCheck(CheckTable, frozen=True, kw_only=True, tag="any"):
+    readings: Annotated[list[dict[str, Any]], Meta(min_length=1)]
+
+
+CHECK_TABLES = (
+    ValueCheck
+    | RatioCheck
+    | GapCheck
+    | SpreadCheck
+    | OrderCheck
+    | ReachesCheck
+    | LinearCheck
+    | NodeCheck
+    | RefusedCheck
+    | AnyCheck
 )
-_BOUNDS = {
-    "about": NUMBER_WITH_UNIT,
-    "within": ANY_NUMBER,
-    "at_least": NUMBER_WITH_UNIT,
-    "at_most": NUMBER_WITH_UNIT,
-    "unit": STRING,
-}
-_CHECK: Mapping[str, Keys] = {
-    "value": Keys({"of": VALUE_OR_VALUES}, {**_BOUNDS, "published": FLAG}),
-    "ratio": Keys({"of": VALUE_OR_VALUES, "to": VALUE_OR_VALUES}, {**_BOUNDS, "over": STRING}),
-    "gap": Keys({"of": VALUE_OR_VALUES, "to": VALUE_OR_VALUES}, _BOUNDS),
-    "spread": Keys(
-        {"of": VALUE_OR_VALUES, "over": STRING, "at_most": ANY_NUMBER}, {"unit": STRING, "across": STRING}
-    ),
-    "order": Keys({"of": VALUE_OR_VALUES}, {"unit": STRING, "margin": ANY_NUMBER}),
-    "reaches": Keys(
-        {"of": VALUE_OR_VALUES, "size": NUMBER_WITH_UNIT},
-        {"level": NUMBER_WITH_UNIT, "of_best": ANY_NUMBER, "factor": ANY_NUMBER},
-    ),
-    "linear": Keys({"of": VALUE_OR_VALUES}, {"at_least": ANY_NUMBER, "at_most": ANY_NUMBER}),
-    "node": Keys(
-        {"fact": STRING},
-        {
-            **dict.fromkeys(("about", "at_least", "at_most"), NUMBER_WITH_UNIT),
-            "within": ANY_NUMBER,
-            "at": STRING,
-        },
-    ),
-    "refused": Keys({"of": VALUE_OR_VALUES, "reason": STRING}, {}),
-    "any": Keys({"readings": LIST_OF_TABLES}, {}),
-}
-#: Valid words of keys that take a fixed set.
-_WORDS: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("ratio", "over"): ("all", "most", "least"),
-    ("spread", "over"): ("place", "line", "size"),
-    ("spread", "across"): ("cpu", "gpu"),
-}
+
+
+class ClaimTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of a claim; each check is read with its own place."""
+
+    id: str
+    locator: str
+    check: dict[str, Any] | Annotated[list[dict[str, Any]], Meta(min_length=1)]
+    quote: str = ""
+    says: str = ""
+    note: str = ""
+    machine: str = ""
+
+
+class ClaimsFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The key of claims.toml."""
+
+    claim: list[ClaimTable] = []
+
+
 #: Markup in the texts that quotations are compared with, and its replacement.
 _MARKUP = (("\\times", "×"), ("\\approx", "≈"), ("\\(", ""), ("\\)", ""), ("\\", ""))
 _DROPPED = re.compile(r"[\s$`*{}]+")
 
 
-def read_claims(data: Mapping[str, Any]) -> tuple[PublishedClaim, ...]:
-    """Parses the claims of a file.
-
-    Raises:
-        KeyError, TypeError, ValueError: The data are invalid.
-    """
-    Keys({}, {"claim": LIST_OF_TABLES}).check("it", data)
-    return tuple(_claim(entry) for entry in data.get("claim", []))
+def read_claims(place: TomlPlace) -> tuple[PublishedClaim, ...]:
+    """Returns the claims of a file. Raises BytewaysError at the first mistake."""
+    tables = place.read(ClaimsFile).claim
+    return tuple(_claim(place.below("claim", index), table) for index, table in enumerate(tables))
 
 
 def bare(text: str) -> str:
@@ -107,70 +173,42 @@ def wrong_claims(claims: Sequence[PublishedClaim]) -> Iterator[str]:
                 yield f"claims {name} and {other} quote the same sentence: it needs one verdict"
 
 
-def _claim(entry: Mapping[str, Any]) -> PublishedClaim:
-    name = entry.get("id", "?") if isinstance(entry, Mapping) else "?"
-    _CLAIM.check(f"claim '{name}'", entry)
-    if ("quote" in entry) == ("says" in entry):
-        raise ValueError(f"claim '{name}' needs either 'quote' (the source's words) or 'says' (yours)")
-    told = entry["check"] if isinstance(entry["check"], list) else [entry["check"]]
-    if not told:
-        raise ValueError(f"claim '{name}' has no check")
-    checks = tuple(_check(name, one) for one in told)
-    if "quote" in entry and any(leaf.keys.get("published") for check in checks for leaf in check.leaves()):
-        raise ValueError(
-            f"claim '{name}' quotes: its check uses the numbers of the sentence, not 'published'"
-        )
-    given = {key: entry[key] for key in _CLAIM.optional if key in entry}
-    return PublishedClaim(entry["id"], entry["locator"], checks, **given)
+def _claim(place: TomlPlace, table: ClaimTable) -> PublishedClaim:
+    if bool(table.quote) == bool(table.says):
+        place.fail("", "it needs either 'quote' (the source's words) or 'says' (yours)")
+    own = place.below("check")
+    many = isinstance(table.check, list)
+    checks = tuple(_check(own.below(index)) for index in range(len(table.check))) if many else (_check(own),)
+    if table.quote and any(leaf.keys.get("published") for check in checks for leaf in check.leaves()):
+        problem = "the check of a quotation uses the numbers of the sentence, not 'published'"
+        place.fail("check", problem)
+    given = {key: getattr(table, key) for key in ("quote", "says", "note", "machine")}
+    return PublishedClaim(table.id, table.locator, checks, **given)
 
 
-def _check(claim: str, entry: Mapping[str, Any]) -> ClaimCheck:
-    keys = dict(entry)
-    kind, note = str(keys.pop("kind", "")), str(keys.pop("note", ""))
-    if kind not in _CHECK:
-        raise ValueError(f"claim '{claim}' has the check '{kind}': {closest(kind, _CHECK)}")
-    what = f"the check of claim '{claim}'"
-    _CHECK[kind].check(what, keys)
-    _check_values(what, kind, keys)
-    if kind != "any":
-        return ClaimCheck(kind, keys, note)
-    readings = tuple(_check(claim, one) for one in keys["readings"])
-    if not readings:
-        raise ValueError(f"{what} has no readings")
-    return ClaimCheck(kind, {}, note, readings)
+def _check(place: TomlPlace) -> ClaimCheck:
+    table: CheckTable = place.read(CHECK_TABLES)  # type: ignore[arg-type]
+    kind = str(place.value["kind"])
+    keys = {key: value for key, value in place.value.items() if key not in ("kind", "note")}
+    if isinstance(table, AnyCheck):
+        readings = (_check(place.below("readings", index)) for index in range(len(table.readings)))
+        return ClaimCheck(kind, {}, table.note, tuple(readings))
+    _check_numbers(place, table, keys)
+    return ClaimCheck(kind, keys, table.note)
 
 
-def _check_values(what: str, kind: str, keys: Mapping[str, Any]) -> None:
-    """Raises ValueError for invalid words and numbers of a check."""
-    in_bytes = kind == "node" and _checked_fact(what, keys) == BYTES_UNIT
-    for name, value in keys.items():
-        words = FIGURE_UNITS if name == "unit" else _WORDS.get((kind, name))
-        if words and value not in words:
-            raise ValueError(f"{what} has {name} = '{value}': {closest(value, words)}")
-        if name in ("about", "at_least", "at_most", "level"):
-            (parse_size if in_bytes else number_of)(str(value))
-        if name == "size":
-            parse_size(str(value))
-    bounded = {"about", "at_least", "at_most"} & set(keys) or keys.get("published")
-    if kind in ("value", "ratio", "linear", "node", "gap") and not bounded:
-        raise ValueError(f"{what} has neither 'about' nor 'at_least' nor 'at_most'")
-    if kind == "gap" and not all(
-        isinstance(keys[name], list) and len(keys[name]) == 2 for name in ("of", "to")
-    ):
-        raise ValueError(f"{what} has gaps between other than two values: 'of' and 'to' take two each")
-    if kind == "reaches" and ("level" in keys) == ("of_best" in keys):
-        raise ValueError(f"{what} needs either 'level' or 'of_best'")
-    if kind == "reaches" and not keys.get("factor", 1) > 0:
-        raise ValueError(f"{what} has a factor that is not positive")
-
-
-def _checked_fact(what: str, keys: Mapping[str, Any]) -> str:
-    """Returns the unit of a check's fact. Raises ValueError if it is unknown or lacks its place."""
-    name = str(keys["fact"])
-    if name not in FACTS:
-        raise ValueError(f"{what} has fact = '{name}': {closest(name, FACTS)}")
-    fact = FACTS[name]
-    if ("at" in keys) == (fact.between is None):
+def _check_numbers(place: TomlPlace, table: CheckTable, keys: Mapping[str, Any]) -> None:
+    """Checks numbers with units, and keys of which one is needed."""
+    fact = FACTS[table.fact] if isinstance(table, NodeCheck) else None
+    if fact is not None and ("at" in keys) == (fact.between is None):
         needs = "needs 'at', a place with two devices" if fact.between else "has no place: leave out 'at'"
-        raise ValueError(f"{what}: the fact '{name}' {needs}")
-    return fact.unit
+        place.fail("fact", f"the fact '{keys['fact']}' {needs}")
+    read = parse_size if fact is not None and fact.unit == BYTES_UNIT else number_of
+    for name in ("about", "at_least", "at_most", "level", "size"):
+        if name in keys:
+            place.converted(name, parse_size if name == "size" else read, str(keys[name]))
+    bounded = {"about", "at_least", "at_most"} & set(keys) or keys.get("published")
+    if isinstance(table, (BoundedCheck, LinearCheck, NodeCheck)) and not bounded:
+        place.fail("", "it has neither 'about' nor 'at_least' nor 'at_most'")
+    if isinstance(table, ReachesCheck) and ("level" in keys) == ("of_best" in keys):
+        place.fail("", "it needs either 'level' or 'of_best'")

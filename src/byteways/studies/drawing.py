@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: Kinds of plots: over size; bars, single or in groups; rows × columns of numbers; the best method by size.
-PLOTS = ("lines", "bars", "matrix", "tiles")
+from msgspec import Struct
+
 #: The plot of each kind of figure, unless the drawing names another.
 PLOT_OF = {
     "curve": "lines",
@@ -16,14 +16,8 @@ PLOT_OF = {
     "best": "tiles",
     **dict.fromkeys(("map", "matrix", "hops", "grid"), "matrix"),
 }
-SCALES = ("log", "linear")
 #: Units of axes beside the figure's own, GB/s: how many of them are one GB/s.
 PER_GB = {"GiB/s": 1e9 / 2**30}
-DRAWING_DASHES = ("solid", "dashed", "dotted")
-#: What bars are labelled with: their part of the nominal peak, or their speed over the first series.
-BAR_LABELS = ("", "of peak", "speed-up")
-#: From the first row downwards, or from the last one, as pictures with their origin below.
-ORDERS_OF_ROWS = ("downwards", "upwards")
 
 
 @dataclass(frozen=True)
@@ -53,8 +47,7 @@ class Level:
     at: float
 
 
-@dataclass(frozen=True)
-class Against:
+class Against(Struct, frozen=True, forbid_unknown_fields=True):
     """A quotient that the source draws: the values of track `of` over those of track `to`."""
 
     name: str
@@ -66,7 +59,7 @@ class Against:
 class Drawing:
     """The plot of a figure. Groups and tracks are in the source's order."""
 
-    plot: str
+    plot: str  # over size; bars, single or in groups; rows × columns of numbers; the best method by size
     x: str = "log"  # scale of sizes
     y: tuple[str, ...] = ("linear",)  # scales of values; the same data are drawn once for each
     tracks: tuple[Track, ...] = ()
@@ -78,8 +71,8 @@ class Drawing:
     caches: bool = False  # mark the cache sizes of this machine on x
     maxima: bool = False  # label the highest point of each curve
     trends: bool = False  # draw a straight line through each curve: time proportional to size plus a constant
-    label: str = ""  # one of LABELS
-    rows: str = "downwards"  # one of ORDERS_OF_ROWS
+    label: str = ""  # of bars: their part of the nominal peak, or their speed over the first series
+    rows: str = "downwards"  # or upwards, as pictures with their origin below
     diagonal: bool = True  # whether a matrix shows pairs of a device with itself
     unit: str = ""  # of the values, one of PER_GB; '': the figure's
     against: tuple[Against, ...] = ()

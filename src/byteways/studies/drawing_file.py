@@ -2,115 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Annotated, Literal
 
-from byteways.studies.drawing import (
-    BAR_LABELS,
-    DRAWING_DASHES,
-    ORDERS_OF_ROWS,
-    PER_GB,
-    PLOT_OF,
-    PLOTS,
-    SCALES,
-    Against,
-    Drawing,
-    DrawnValue,
-    Level,
-    Track,
-)
-from byteways.studies.shapes import (
-    ANY_NUMBER,
-    FLAG,
-    LIST_OF_TABLES,
-    NUMBER_WITH_UNIT,
-    ONE_OR_TEXTS,
-    SOME_TEXTS,
-    STRING,
-    TEXTS,
-    Keys,
-)
+from msgspec import Meta, Struct
+
+from byteways.plan.toml_reading import Quantity, TomlPlace
+from byteways.studies.drawing import PLOT_OF, Against, Drawing, DrawnValue, Level, Track
 from byteways.studies.study import Figure
 from byteways.units import parse_size
 
-_DRAWING = Keys(
-    {},
-    {
-        **dict.fromkeys(("plot", "x", "label", "rows", "unit"), STRING),
-        "y": ONE_OR_TEXTS,
-        **dict.fromkeys(("groups", "apart"), TEXTS),
-        **dict.fromkeys(("series", "levels", "marks", "against"), LIST_OF_TABLES),
-        **dict.fromkeys(("caches", "maxima", "trends", "diagonal"), FLAG),
-    },
-)
-_SERIES = Keys(
-    {"name": STRING, "lines": SOME_TEXTS}, {"places": SOME_TEXTS, "method": STRING, "dash": STRING}
-)
-_LEVEL = Keys({"label": STRING, "at": ANY_NUMBER}, {})
-_MARK = Keys({"label": STRING, "at": NUMBER_WITH_UNIT}, {})
-_AGAINST = Keys({"name": STRING, "of": STRING, "to": STRING}, {})
+Scale = Literal["log", "linear"]
 
 
-def read_drawing(what: str, entry: Mapping[str, Any], figure: Figure) -> Drawing:
-    """Parses the table `drawing` of a figure; an empty one draws what the figure's kind suggests.
+class SeriesTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of a series: `LINE/SIZE` is of one size."""
+
+    name: str
+    lines: Annotated[list[str], Meta(min_length=1)]
+    places: Annotated[tuple[str, ...], Meta(min_length=1)] = ("*",)
+    method: str | None = None  # None: the name
+    dash: Literal["solid", "dashed", "dotted"] = "solid"
+
+
+class MarkTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of a line across the plot."""
+
+    label: str
+    at: Quantity
+
+
+class DrawingTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of a drawing; Drawing explains them. Defaults follow from the figure's kind."""
+
+    plot: Literal["lines", "bars", "matrix", "tiles"] | None = None
+    x: Scale = "log"
+    y: Scale | list[Scale] = "linear"
+    series: list[SeriesTable] | None = None
+    groups: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    levels: list[MarkTable] = []
+    marks: list[MarkTable] = []
+    caches: bool = False
+    maxima: bool = False
+    trends: bool = False
+    label: Literal["", "of peak", "speed-up"] = ""
+    rows: Literal["downwards", "upwards"] = "downwards"
+    diagonal: bool = True
+    unit: Literal["", "GiB/s"] = ""
+    against: tuple[Against, ...] = ()
+
+
+#: Keys that drawings have as their tables do.
+_AS_WRITTEN = ("x", "apart", "caches", "maxima", "trends", "label", "rows", "diagonal", "unit", "against")
+
+
+def read_drawing(place: TomlPlace, table: DrawingTable, figure: Figure) -> Drawing:
+    """Returns the drawing of a figure; an empty table draws what the figure's kind suggests.
 
     Raises:
-        ValueError: A key, a word, or the number of values of a series is wrong.
+        BytewaysError: The drawing contradicts its figure or itself.
     """
-    what = f"the drawing of {what}"
-    _DRAWING.check(what, entry)
-    plot = entry.get("plot", PLOT_OF.get(figure.kind, "lines"))
-    y = entry.get("y", "linear")
-    scales = (y,) if isinstance(y, str) else tuple(y)
-    _words(what, "plot", (plot,), PLOTS)
-    _words(what, "x", (entry.get("x", "log"),), SCALES)
-    _words(what, "y", scales, SCALES)
-    _words(what, "label", (entry.get("label", ""),), BAR_LABELS)
-    _words(what, "unit", (entry.get("unit", ""),), ("", *PER_GB))
-    if "unit" in entry and figure.unit != "GB/s":
-        raise ValueError(f"{what} has unit = '{entry['unit']}', and its values are in {figure.unit}")
-    _words(what, "rows", (entry.get("rows", "downwards"),), ORDERS_OF_ROWS)
-    tracks = tuple(_tracks(what, entry, figure, plot))
-    groups = tuple(entry.get("groups", ())) or _groups(figure, plot)
-    against = tuple(_against(what, one, tracks) for one in entry.get("against", ()))
+    plot = table.plot or PLOT_OF.get(figure.kind, "lines")
+    if table.unit and figure.unit != "GB/s":
+        place.fail("unit", f"'{table.unit}' is no unit of values in {figure.unit}")
     drawing = Drawing(
-        plot,
-        entry.get("x", "log"),
-        scales,
-        tracks,
-        groups,
-        _alone(entry, figure, plot),
-        tuple(entry.get("apart", ())),
-        tuple(_level(what, one, _LEVEL) for one in entry.get("levels", ())),
-        tuple(_level(what, one, _MARK) for one in entry.get("marks", ())),
-        entry.get("caches", False),
-        entry.get("maxima", False),
-        entry.get("trends", False),
-        entry.get("label", ""),
-        entry.get("rows", "downwards"),
-        entry.get("diagonal", True),
-        entry.get("unit", ""),
-        against,
+        plot=plot,
+        y=(table.y,) if isinstance(table.y, str) else tuple(table.y),
+        tracks=tuple(_tracks(place, table, figure, plot)),
+        groups=table.groups or _groups(figure, plot),
+        alone=plot == "bars" and table.series is None and not figure.ratios and len(figure.places) == 1,
+        levels=tuple(Level(one.label, place.converted("levels", float, one.at)) for one in table.levels),
+        marks=tuple(
+            Level(one.label, float(place.converted("marks", parse_size, str(one.at)))) for one in table.marks
+        ),
+        **{key: getattr(table, key) for key in _AS_WRITTEN},
     )
-    _check(what, drawing)
+    _check(place, drawing)
     return drawing
 
 
-def _words(what: str, key: str, found: Sequence[str], known: Sequence[str]) -> None:
-    if wrong := [word for word in found if word not in known]:
-        told = ", ".join(word for word in known if word)
-        raise ValueError(f"{what} has {key} = '{wrong[0]}': expected one of {told}")
-
-
-def _tracks(what: str, entry: Mapping[str, Any], figure: Figure, plot: str) -> Iterator[Track]:
+def _tracks(own: TomlPlace, table: DrawingTable, figure: Figure, plot: str) -> Iterator[Track]:
     """Yields the series: those of the file, or every line at every place."""
-    if "series" in entry:
-        for one in entry["series"]:
-            _SERIES.check(f"a series of {what}", one)
-            _words(f"series '{one['name']}' of {what}", "dash", (one.get("dash", "solid"),), DRAWING_DASHES)
-            cells = tuple(_cells(one, figure))
-            yield Track(one["name"], cells, one.get("method", one["name"]), one.get("dash", "solid"))
+    if table.series is not None:
+        for one in table.series:
+            cells = own.converted("series", lambda one: tuple(_cells(one, figure)), one)
+            yield Track(one.name, cells, one.method or one.name, one.dash)
     elif figure.ratios:
         cells = tuple(DrawnValue(one.name, place) for place in figure.places for one in figure.ratios)
         yield Track("speed-up", cells, "speed-up")
@@ -127,10 +105,10 @@ def _tracks(what: str, entry: Mapping[str, Any], figure: Figure, plot: str) -> I
             yield Track(name, (DrawnValue(name, figure.places[0]),), name)
 
 
-def _cells(entry: Mapping[str, Any], figure: Figure) -> Iterator[DrawnValue]:
-    """Yields the values of a series at its places, or at the figure's; `LINE/SIZE` is of one size."""
-    for place in _named(entry.get("places", ["*"]), figure.places):
-        for text in entry["lines"]:
+def _cells(series: SeriesTable, figure: Figure) -> Iterator[DrawnValue]:
+    """Yields the values of a series at its places, or at the figure's."""
+    for place in _named(series.places, figure.places):
+        for text in series.lines:
             glob, _, size = text.partition("/")
             for line in _named([glob], figure.lines):
                 yield DrawnValue(line, place, parse_size(size) if size else None)
@@ -156,33 +134,17 @@ def _groups(figure: Figure, plot: str) -> tuple[str, ...]:
     return figure.places if len(figure.places) > 1 else figure.lines
 
 
-def _alone(entry: Mapping[str, Any], figure: Figure, plot: str) -> bool:
-    """Whether each line is a bar of its own: lines at one place, without series."""
-    return plot == "bars" and "series" not in entry and not figure.ratios and len(figure.places) == 1
-
-
-def _level(what: str, entry: Mapping[str, Any], keys: Keys) -> Level:
-    keys.check(f"a mark of {what}", entry)
-    at = entry["at"]
-    return Level(entry["label"], float(parse_size(str(at)) if keys is _MARK else at))
-
-
-def _against(what: str, entry: Mapping[str, Any], tracks: Sequence[Track]) -> Against:
-    _AGAINST.check(f"a quotient of {what}", entry)
-    names = [track.name for track in tracks]
-    for end in ("of", "to"):
-        if entry[end] not in names:
-            raise ValueError(f"a quotient of {what} has {end} = '{entry[end]}', which is no series of it")
-    return Against(entry["name"], entry["of"], entry["to"])
-
-
-def _check(what: str, drawing: Drawing) -> None:
-    """Raises ValueError for series of one name, and for a group that is none."""
+def _check(place: TomlPlace, drawing: Drawing) -> None:
+    """Checks that names of series and groups are unique and known."""
     names = [track.name for track in drawing.tracks]
     if len(names) != len(set(names)):
-        raise ValueError(f"{what} has two series of one name")
+        place.fail("series", "two series have one name")
     if unknown := [group for group in drawing.apart if group not in drawing.groups]:
-        raise ValueError(f"{what} has apart = '{unknown[0]}', which is none of its groups")
+        place.fail("apart", f"'{unknown[0]}' is none of the groups")
+    for one in drawing.against:
+        for end, name in (("of", one.of), ("to", one.to)):
+            if name not in names:
+                place.fail("against", f"{end} = '{name}' is none of the series")
 
 
 def wrong_drawing(figure: Figure) -> Iterator[str]:

@@ -5,24 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Annotated
 
-from byteways.studies.drawing_file import read_drawing, wrong_drawing
-from byteways.studies.shapes import (
-    LIST_OF_TABLES,
-    NUMBER_WITH_UNIT,
-    NUMBERS,
-    ONE_TABLE,
-    SOME_TEXTS,
-    STRING,
-    TEXTS,
-    Keys,
-)
+from msgspec import Meta, Struct
+
+from byteways.plan.toml_reading import Finite, Quantity, TomlPlace
+from byteways.studies.drawing_file import DrawingTable, read_drawing, wrong_drawing
 from byteways.studies.study import (
-    FIGURE_KINDS,
-    FIGURE_UNITS,
     Contest,
     Figure,
+    FigureKind,
+    FigureUnit,
     Quotient,
     Study,
     StudyLine,
@@ -30,81 +23,102 @@ from byteways.studies.study import (
 )
 from byteways.units import parse_size
 
-_FIGURE = Keys(
-    {"id": STRING, "title": STRING, "locator": STRING, "kind": STRING},
-    {
-        "lines": TEXTS,
-        "unit": STRING,
-        "places": TEXTS,
-        "size": NUMBER_WITH_UNIT,
-        "note": STRING,
-        "ratios": LIST_OF_TABLES,
-        "contests": LIST_OF_TABLES,
-        "drawing": ONE_TABLE,
-    },
-)
-_RATIO = Keys({"name": STRING, "of": STRING, "to": STRING}, {"published": NUMBERS, "locator": STRING})
-_CONTEST = Keys({"name": STRING, "lines": SOME_TEXTS, "place": STRING}, {"unit": STRING})
 #: `size` of a table of the smallest available size.
 SMALLEST = "smallest"
 #: Kinds with tables of their own in place of `lines`.
 _OWN_LINES = {"ratio": "ratios", "best": "contests"}
 
 
+class RatioTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of a quotient of two lines."""
+
+    name: str
+    of: str
+    to: str
+    published: list[Finite] = []
+    locator: str = ""
+
+
+class ContestTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of a row of a map of best interfaces."""
+
+    name: str
+    lines: Annotated[tuple[str, ...], Meta(min_length=1)]
+    place: str
+    unit: FigureUnit | None = None
+
+
+class FigureTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of a figure; Figure explains those that it has, too."""
+
+    id: str
+    title: str
+    locator: str
+    kind: FigureKind
+    lines: list[str] | None = None
+    unit: FigureUnit = "GB/s"
+    places: tuple[str, ...] = ("*>*",)
+    size: Quantity = ""
+    note: str = ""
+    ratios: list[RatioTable] | None = None
+    contests: list[ContestTable] | None = None
+    drawing: DrawingTable = DrawingTable()
+
+
 def read_figure(
-    entry: Mapping[str, Any], lines: Mapping[str, StudyLine], places: Mapping[str, StudyPlace]
+    place: TomlPlace, table: FigureTable, lines: Mapping[str, StudyLine], places: Mapping[str, StudyPlace]
 ) -> Figure:
-    """Parses one figure. Raises KeyError, TypeError or ValueError if its data are invalid."""
-    what = f"figure '{entry.get('id', '?')}'"
-    _FIGURE.check(what, entry)
-    _check_kind(what, entry)
-    size, unit = entry.get("size"), entry.get("unit", "GB/s")
-    ratios = tuple(_quotient(what, one) for one in entry.get("ratios", ()))
-    contests = tuple(_contest(what, one, unit) for one in entry.get("contests", ()))
-    named = [name for glob in entry.get("lines", ()) for name in _named(glob, lines)]
+    """Returns one figure. Raises BytewaysError if its keys contradict each other."""
+    _check_kind(place, table)
+    ratios = tuple(
+        _quotient(place.below("ratios", index), one) for index, one in enumerate(table.ratios or ())
+    )
+    contests = tuple(
+        Contest(one.name, one.lines, one.place, one.unit or table.unit) for one in table.contests or ()
+    )
+    named = [name for glob in table.lines or () for name in _named(glob, lines)]
     named += [name for one in ratios for name in (one.of, one.to)]
     named += [name for one in contests for name in one.lines]
-    chosen = [name for glob in entry.get("places", ["*>*"]) for name in _named(glob, places)]
+    chosen = [name for glob in table.places for name in _named(glob, places)]
     if contests:
         chosen = [one.place for one in contests]
     figure = Figure(
-        entry["id"],
-        entry["title"],
-        entry["locator"],
-        entry["kind"],
-        unit,
+        table.id,
+        table.title,
+        table.locator,
+        table.kind,
+        table.unit,
         tuple(dict.fromkeys(named)),
         tuple(dict.fromkeys(chosen)),
-        0 if size == SMALLEST else parse_size(str(size)) if size else None,
-        entry.get("note", ""),
+        _size(place, table.size),
+        table.note,
         ratios,
         contests,
     )
-    return replace(figure, drawing=read_drawing(what, entry.get("drawing", {}), figure))
+    return replace(figure, drawing=read_drawing(place.below("drawing"), table.drawing, figure))
 
 
-def _check_kind(what: str, entry: Mapping[str, Any]) -> None:
-    """Raises ValueError for a table of ratios or contests that the kind has no use for, or that it lacks."""
-    own = _OWN_LINES.get(entry["kind"], "lines")
+def _size(place: TomlPlace, size: Quantity) -> int | None:
+    if size == SMALLEST:
+        return 0
+    return place.converted("size", parse_size, str(size)) if size else None
+
+
+def _check_kind(place: TomlPlace, table: FigureTable) -> None:
+    """Checks that a figure has the table of ratios or contests of its kind, and no other."""
+    own = _OWN_LINES.get(table.kind, "lines")
     for key in ("lines", *_OWN_LINES.values()):
-        if key in entry and key != own:
-            raise ValueError(f"{what} of kind '{entry['kind']}' has no '{key}'")
-    if own not in entry:
-        raise ValueError(f"{what} has no '{own}'")
+        if key in place.value and key != own:
+            place.fail(key, f"a figure of kind '{table.kind}' has none")
+    if own not in place.value:
+        place.fail(own, "missing")
 
 
-def _quotient(what: str, entry: Mapping[str, Any]) -> Quotient:
-    _RATIO.check(f"a ratio of {what}", entry)
-    published = entry.get("published", ())
-    if len(published) not in (0, 1, 2) or list(published) != sorted(published):
-        raise ValueError(f"a ratio of {what} has published = {published}: one number, or a range")
-    ends = (float(published[0]), float(published[-1])) if published else None
-    return Quotient(entry["name"], entry["of"], entry["to"], ends, entry.get("locator", ""))
-
-
-def _contest(what: str, entry: Mapping[str, Any], unit: str) -> Contest:
-    _CONTEST.check(f"a contest of {what}", entry)
-    return Contest(entry["name"], tuple(entry["lines"]), entry["place"], entry.get("unit", unit))
+def _quotient(place: TomlPlace, table: RatioTable) -> Quotient:
+    ends = table.published
+    if len(ends) > 2 or ends != sorted(ends):
+        place.fail("published", f"{ends} is neither one number nor a range")
+    return Quotient(table.name, table.of, table.to, (ends[0], ends[-1]) if ends else None, table.locator)
 
 
 def _named(glob: str, known: Iterable[str]) -> list[str]:
@@ -117,10 +131,6 @@ def wrong_in(figure: Figure, study: Study) -> Iterator[str]:
     """Yields what a figure names that the study does not define, and lines that do not fit its places."""
     strange = [f"line {name} of figure {figure.id}" for name in figure.lines if name not in study.lines]
     strange += [f"place {name} of figure {figure.id}" for name in figure.places if name not in study.places]
-    units = (figure.unit, *(one.unit for one in figure.contests))
-    for unit in dict.fromkeys(units):
-        if figure.kind not in FIGURE_KINDS or unit not in FIGURE_UNITS:
-            strange.append(f"kind {figure.kind} or unit {unit} of figure {figure.id}")
     if not figure.lines and figure.kind != "hops":
         strange.append(f"figure {figure.id} without lines")
     if not figure.places and figure.kind != "hops":

@@ -3,114 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated
 
-from byteways.studies.shapes import (
-    AXIS,
-    FLAG,
-    ONE_OR_TEXTS,
-    PRINTS,
-    STRING,
-    STRING_TABLE,
-    VALUE_TABLE,
-    Keys,
-)
+from msgspec import Meta, Struct, structs
+
+from byteways.plan.toml_reading import TomlPlace
 from byteways.studies.study import Ends, StudyLine
 
-_LINE = Keys(
-    {"says": STRING, "interface": STRING, "executor": STRING},
-    {
-        **dict.fromkeys(("source", "destination", "buffer", "pattern"), ONE_OR_TEXTS),
-        **dict.fromkeys(("second_source", "cache", "count", "note", "simulated_by", "otherwise"), STRING),
-        "sources": STRING_TABLE,
-        "destinations": STRING_TABLE,
-        "environment": STRING_TABLE,
-        "options": VALUE_TABLE,
-        "together": FLAG,
-        "submits": FLAG,
-        "nearest_host": FLAG,
-        "published": PRINTS,
-        "each": AXIS,
-    },
-)
 #: Value of `executor`: the device of the source buffer, where `sources` are of several devices.
 OF_SOURCE = "source"
+_Texts = str | Annotated[list[str], Meta(min_length=1)]
+_Scalar = str | int | float | bool
+_ListOfOne = Annotated[dict[str, list[_Scalar]], Meta(min_length=1, max_length=1)]
 
 
-def read_lines(data: Mapping[str, Any]) -> dict[str, StudyLine]:
-    """Parses the table of lines.
+class LineTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of a line; StudyLine explains those that it has, too."""
 
-    Raises:
-        KeyError, TypeError, ValueError: The data are invalid.
-    """
-    lines: dict[str, StudyLine] = {}
-    for name, entry in data.items():
-        _LINE.check(f"line '{name}'", entry)
-        for told, plain in _expanded(name, entry):
-            if told in lines:
-                raise ValueError(f"two lines have the name '{told}'")
-            lines[told] = _line(told, plain)
-    return lines
+    says: str
+    interface: str
+    executor: str
+    source: _Texts = ""
+    destination: _Texts = ""
+    buffer: _Texts = ""
+    pattern: _Texts = "unidirectional"
+    second_source: str | None = None
+    cache: str = "cold"
+    environment: dict[str, str] = {}
+    options: dict[str, _Scalar] = {}
+    together: bool = False
+    count: str = ""
+    submits: bool = False
+    published: tuple[dict[str, str], ...] = ({},)
+    note: str = ""
+    simulated_by: str = ""
+    otherwise: str = ""
+    nearest_host: bool = False
+    sources: dict[str, str] | None = None
+    destinations: dict[str, str] | None = None
+    each: _ListOfOne | None = None
 
 
-def _expanded(name: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+#: Keys that lines have as their tables do.
+_AS_WRITTEN = {*LineTable.__struct_fields__} & {*StudyLine.__dataclass_fields__}
+
+
+def read_lines(place: TomlPlace, tables: Mapping[str, LineTable]) -> Iterator[StudyLine]:
+    """Yields the lines of a file. Raises BytewaysError for one without buffers."""
+    for name, table in tables.items():
+        own = place.below(name)
+        if (table.sources is None) != (table.destinations is None):
+            own.fail("", "it needs both 'sources' and 'destinations', or neither")
+        for key in () if table.sources is not None or "buffer" in own.value else ("source", "destination"):
+            if key not in own.value:
+                own.fail(key, "missing")
+        yield from _expanded(name, table, ())
+
+
+def _expanded(name: str, table: LineTable, cell: tuple[str, ...]) -> Iterator[StudyLine]:
     """Yields the lines that a table stands for, each with its name.
 
     `each` has a line per value of an option: `copy, 128 threads`. A list of patterns has one per pattern:
     `MPI, allreduce`. `sources` and `destinations` have one per pair, by their names: `MPI, malloc > managed`.
     """
-    if ("sources" in entry) != ("destinations" in entry):
-        raise ValueError(f"line '{name}' needs both 'sources' and 'destinations', or neither")
-    if "each" in entry:
-        ((option, values),) = entry["each"].items()
-        options = entry.get("options", {})
-        rest = {key: value for key, value in entry.items() if key != "each"}
+    if table.each is not None:
+        ((option, values),) = table.each.items()
         for value in values:
-            more = {"options": {**options, option: value}, "published": ()}
-            yield from _expanded(f"{name}, {value} {option}", {**rest, **more})
-    elif isinstance(entry.get("pattern"), list):
-        for pattern in entry["pattern"]:
-            yield from _expanded(f"{name}, {pattern}", {**entry, "pattern": pattern})
-    elif "sources" in entry:
-        rest = {key: value for key, value in entry.items() if key not in ("sources", "destinations")}
-        for source, buffer in entry["sources"].items():
-            executor = buffer.partition(":")[0] if entry["executor"] == OF_SOURCE else entry["executor"]
-            for destination, other in entry["destinations"].items():
+            options = {**table.options, option: value}
+            own = structs.replace(table, each=None, options=options, published=())
+            yield from _expanded(f"{name}, {value} {option}", own, cell)
+    elif not isinstance(table.pattern, str):
+        for pattern in table.pattern:
+            yield from _expanded(f"{name}, {pattern}", structs.replace(table, pattern=pattern), cell)
+    elif table.sources is not None and table.destinations is not None:
+        for source, buffer in table.sources.items():
+            executor = buffer.partition(":")[0] if table.executor == OF_SOURCE else table.executor
+            for destination, other in table.destinations.items():
                 ends = {"source": buffer, "destination": other, "executor": executor}
-                yield f"{name}, {source} > {destination}", {**rest, **ends, "cell": (source, destination)}
+                own = structs.replace(table, sources=None, destinations=None, **ends)
+                yield from _expanded(f"{name}, {source} > {destination}", own, (source, destination))
     else:
-        yield name, entry
+        yield _line(name, table, cell)
 
 
-def _line(name: str, entry: Mapping[str, Any]) -> StudyLine:
-    def each(key: str) -> list[str]:
-        value = entry[key]
-        return [value] if isinstance(value, str) else list(value)
+def _line(name: str, table: LineTable, cell: tuple[str, ...]) -> StudyLine:
+    def each(value: str | list[str]) -> list[str]:
+        return [value] if isinstance(value, str) else value
 
-    if "buffer" in entry:
-        pairs = [(buffer, buffer) for buffer in each("buffer")]
+    sources, destinations = each(table.buffer or table.source), each(table.buffer or table.destination)
+    if len(sources) == len(destinations):  # pairwise; otherwise all combinations with the single one
+        pairs = list(zip(sources, destinations, strict=True))
     else:
-        sources, destinations = each("source"), each("destination")
-        if len(sources) == len(destinations):  # pairwise; otherwise all combinations with the single one
-            pairs = list(zip(sources, destinations, strict=True))
-        else:
-            pairs = [(source, destination) for source in sources for destination in destinations]
-    return StudyLine(
-        name,
-        entry["says"],
-        entry["interface"],
-        tuple(Ends(*pair, entry["executor"], entry.get("second_source")) for pair in pairs),
-        entry.get("pattern", "unidirectional"),
-        entry.get("cache", "cold"),
-        entry.get("environment", {}),
-        entry.get("options", {}),
-        entry.get("together", False),
-        entry.get("count", ""),
-        entry.get("submits", False),
-        tuple(entry.get("published", ({},))),
-        entry.get("note", ""),
-        entry.get("cell", ()),
-        entry.get("simulated_by", ""),
-        entry.get("otherwise", ""),
-        entry.get("nearest_host", False),
-    )
+        pairs = [(source, destination) for source in sources for destination in destinations]
+    ends = tuple(Ends(*pair, table.executor, table.second_source) for pair in pairs)
+    given = {key: getattr(table, key) for key in _AS_WRITTEN}
+    return StudyLine(name, ends=ends, cell=cell, **given)

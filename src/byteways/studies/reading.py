@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+
+from msgspec import Meta, Struct, structs
 
 from byteways.errors import BytewaysError
 from byteways.files import MOST_TOML_BYTES, read_text
@@ -22,51 +24,62 @@ from byteways.plan.spelling import closest
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.plan.toml_files import read_toml
+from byteways.plan.toml_reading import TomlPlace
 from byteways.studies import names, part_files
 from byteways.studies.claim_file import read_claims, wrong_claims
-from byteways.studies.figure_file import read_figure, wrong_in
-from byteways.studies.line_file import read_lines
+from byteways.studies.figure_file import FigureTable, read_figure, wrong_in
+from byteways.studies.line_file import LineTable, read_lines
 from byteways.studies.reference import parts, references
-from byteways.studies.shapes import (
-    LIST_OF_TABLES,
-    NAMED_TABLES,
-    SOME_TEXTS,
-    STRING,
-    TEXTS,
-    WHOLE_NUMBER,
-    Keys,
-)
-from byteways.studies.study import (
-    LETTERS,
-    PLACE_ORDERS,
-    PublishedClaim,
-    Study,
-    StudyLine,
-    StudyPlace,
-)
-from byteways.studies.values import PUBLISHED_FILE, STATISTICS, PublishedValue, read_values
+from byteways.studies.study import LETTERS, PublishedClaim, Study, StudyLine, StudyPlace
+from byteways.studies.values import PUBLISHED_FILE, PublishedValue, read_values
 from byteways.system_errors import not_read
 
 if TYPE_CHECKING:
     from importlib.abc import Traversable
 
-#: Keys of study.toml and its tables.
-_STUDY = Keys(
-    {
-        **dict.fromkeys(("title", "authors", "address", "about", "statistic", "timing"), STRING),
-        "year": WHOLE_NUMBER,
-        "sources": SOME_TEXTS,
-        "models": SOME_TEXTS,
-        "places": NAMED_TABLES,
-        "lines": NAMED_TABLES,
-        "figures": LIST_OF_TABLES,
-    },
-    dict.fromkeys(("ambient", "defects", "differences", "grid", "hosts", "parts"), TEXTS),
-)
-_PLACE = Keys(
-    {"devices": SOME_TEXTS, "meaning": STRING},
-    {"rank": WHOLE_NUMBER, "model": STRING, "order": STRING, "ranks": WHOLE_NUMBER},
-)
+
+class PlaceTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of a place; StudyPlace explains them."""
+
+    devices: Annotated[tuple[str, ...], Meta(min_length=1)]
+    meaning: str
+    rank: int | None = None
+    model: str = ""
+    order: Literal["", "packed", "spread"] = ""
+    ranks: int = 0
+
+
+class PartFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys of a part of study.toml."""
+
+    places: dict[str, PlaceTable] = {}
+    lines: dict[str, LineTable] = {}
+    figures: list[FigureTable] = []
+    defects: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
+
+
+class StudyFile(PartFile, frozen=True, kw_only=True):
+    """The keys of study.toml; Study explains them."""
+
+    title: str
+    authors: str
+    year: int
+    address: str
+    about: str
+    statistic: Literal["mean", "max", "median", "not stated"]
+    timing: str
+    sources: Annotated[tuple[str, ...], Meta(min_length=1)]
+    models: Annotated[tuple[str, ...], Meta(min_length=1)]
+    places: dict[str, PlaceTable]
+    lines: dict[str, LineTable]
+    figures: list[FigureTable]
+    ambient: tuple[str, ...] = ()
+    grid: list[str] = []
+    hosts: list[str] = []
+    parts: list[str] = []
+
+
 #: Device names in a study (machine models number them the same way). Buffer of a line: letter of the device,
 #: memory, and letter of the device that touches it first.
 BUFFER = re.compile(rf"[{LETTERS}]:[\w-]+(@[{LETTERS}])?")
@@ -100,32 +113,30 @@ def read(folder: Traversable, key: str) -> Study:
     Raises:
         BytewaysError: A file is missing or invalid; the message names it.
     """
-    texts = {
-        name: _read(folder, key, name) for name in ("study.toml", "suite.toml", "claims.toml", PUBLISHED_FILE)
-    }
-    data = read_toml(texts["study.toml"], file=f"{key}/study.toml")
-    parts = _with_file_name(f"{key}/study.toml", lambda: part_files.names_of(data))
-    more = {
-        stem: {name: _read(folder, key, name) for name in (part_files.file_of(stem, part) for part in parts)}
+
+    def place_of(name: str) -> TomlPlace:
+        text = _read(folder, key, name)
+        file = f"{key}/{name}"
+        return TomlPlace.of(read_toml(text, file=file), text, file, advice=GUIDE)
+
+    main = place_of("study.toml")
+    study = main.read(StudyFile)
+    part_files.check_names(main, study.parts)
+    files = {
+        stem: [f"{stem}.toml", *(part_files.file_of(stem, part) for part in study.parts)]
         for stem in part_files.STEMS
     }
-    tables = {name: read_toml(text, file=f"{key}/{name}") for name, text in more["study"].items()}
-    whole = _with_file_name(f"{key}/study.toml", lambda: part_files.joined(data, tables))
-    claims = read_toml(texts["claims.toml"], file=f"{key}/claims.toml")
-    further = [read_toml(text, file=f"{key}/{name}") for name, text in more["claims"].items()]
-    sweeps = {"suite.toml": texts["suite.toml"], **more["suite"]}
+    parts = [place_of(name) for name in files["study"][1:]]
+    tables = [(main, study), *((place, place.read(PartFile)) for place in parts)]
+    claims = [claim for name in files["claims"] for claim in read_claims(place_of(name))]
+    sweeps = {name: _read(folder, key, name) for name in files["suite"]}
     text, label = part_files.joined_text(sweeps, lambda name: f"{key}/{name}")
-    suite = parse(text, file=label)
-    values = _with_file_name(
-        f"{key}/{PUBLISHED_FILE}", lambda: tuple(read_values(texts[PUBLISHED_FILE].splitlines()))
-    )
-    found = _with_file_name(
-        f"{key}/claims.toml", lambda: read_claims(part_files.joined_claims(claims, further))
-    )
-    study = _with_file_name(f"{key}/study.toml", lambda: _study(key, whole, found, values, suite))
-    if wrong := _with_file_name(f"{key}/study.toml", lambda: _wrong(study)):
+    published = _read(folder, key, PUBLISHED_FILE).splitlines()
+    values = _with_file_name(f"{key}/{PUBLISHED_FILE}", lambda: tuple(read_values(published)))
+    whole = _study(key, study, tables, tuple(claims), values, parse(text, file=label))
+    if wrong := _wrong(whole):
         raise BytewaysError(f"study {key} is inconsistent", cause="; ".join(wrong), hint=GUIDE)
-    return study
+    return whole
 
 
 def _read(folder: Traversable, key: str, name: str) -> str:
@@ -145,68 +156,65 @@ def _with_file_name(file: str, make: Callable[[], Made]) -> Made:
     """Returns make(). Raises BytewaysError with the file's name if its data are invalid."""
     try:
         return make()
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, csv.Error) as error:
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
         what = f"no key {error}" if isinstance(error, KeyError) else str(error)
         raise BytewaysError(f"{file} is not a valid study file", cause=what, hint=GUIDE) from error
 
 
 def _study(
     key: str,
-    data: Mapping[str, Any],
+    study: StudyFile,
+    tables: Sequence[tuple[TomlPlace, PartFile]],
     claims: tuple[PublishedClaim, ...],
     values: tuple[PublishedValue, ...],
     suite: Suite,
 ) -> Study:
-    _STUDY.check("it", data)
-    places = _places(data)
-    lines = read_lines(data["lines"])
+    places: dict[str, StudyPlace] = {}
+    lines: dict[str, StudyLine] = {}
+    for place, table in tables:
+        for name, own in table.places.items():
+            if name in places:
+                place.below("places").fail(name, "it is defined already")
+            places[name] = StudyPlace(name, **structs.asdict(own))
+        for line in read_lines(place.below("lines"), table.lines):
+            if line.name in lines:
+                place.below("lines").fail(line.name, "two lines have this name")
+            lines[line.name] = line
+    places |= _grid(study)
+    figures = [
+        read_figure(place.below("figures", index), figure, lines, places)
+        for place, table in tables
+        for index, figure in enumerate(table.figures)
+    ]
+    same = ("title", "authors", "year", "address", "about", "sources", "models", "statistic")
     return Study(
         key=key,
-        title=data["title"],
-        authors=data["authors"],
-        year=data["year"],
-        address=data["address"],
-        about=data["about"],
-        sources=tuple(data["sources"]),
-        models=tuple(data["models"]),
-        statistic=data["statistic"],
-        ambient=tuple(data.get("ambient", ())),
-        timing=data["timing"],
-        defects=tuple(data.get("defects", ())),
-        differences=tuple(data.get("differences", ())),
+        **{name: getattr(study, name) for name in same},
+        ambient=study.ambient,
+        timing=study.timing,
+        defects=tuple(defect for _, table in tables for defect in table.defects),
+        differences=tuple(one for _, table in tables for one in table.differences),
         places=places,
         lines=lines,
-        figures=tuple(read_figure(entry, lines, places) for entry in data["figures"]),
+        figures=tuple(figures),
         claims=claims,
         values=values,
         suite=suite,
     )
 
 
-def _places(data: Mapping[str, Any]) -> dict[str, StudyPlace]:
-    """Returns the places of [places], ordered pairs of `grid` (`gpu0>gpu1`), and `grid` × `hosts`."""
-    places = {}
-    for name, entry in data["places"].items():
-        _PLACE.check(f"place '{name}'", entry)
-        more = {key: entry[key] for key in _PLACE.optional if key in entry}
-        places[name] = StudyPlace(name, tuple(entry["devices"]), entry["meaning"], **more)
-    grid, hosts = data.get("grid", []), data.get("hosts", [])
-    pairs = [] if hosts else [(first, second) for first in grid for second in grid]
-    pairs += [pair for host in hosts for gpu in grid for pair in ((host, gpu), (gpu, host))]
-    for first, second in pairs:
-        name = f"{first}>{second}"
-        places[name] = StudyPlace(name, (first, second), f"{first} to {second}")
-    return places
+def _grid(study: StudyFile) -> dict[str, StudyPlace]:
+    """Returns the ordered pairs of `grid` (`gpu0>gpu1`), or those of `grid` × `hosts`."""
+    pairs = [] if study.hosts else [(first, second) for first in study.grid for second in study.grid]
+    pairs += [pair for host in study.hosts for gpu in study.grid for pair in ((host, gpu), (gpu, host))]
+    named = {f"{first}>{second}": (first, second) for first, second in pairs}
+    return {name: StudyPlace(name, ends, " to ".join(ends)) for name, ends in named.items()}
 
 
 def _wrong(study: Study) -> list[str]:
     """Returns names without a definition: they would read 'not measured' forever."""
     wrong: list[str] = []
-    if study.statistic not in STATISTICS:
-        wrong.append(f"statistic {study.statistic}")
     for place in study.places.values():
-        if place.order not in ("", *PLACE_ORDERS):
-            wrong.append(f"order {place.order} of place {place.name}")
         if place.ranks and (place.ranks < 2 or place.order or place.rank):
             wrong.append(f"ranks of place {place.name}: two or more, without 'order' and 'rank'")
         if place.model and place.model not in study.models:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from byteways.plan.case import OF_ALL_RANKS, Buffer, Flow
 from byteways.plan.suite_types import Suite
@@ -22,11 +22,8 @@ LETTERS = "abcd"
 #: Kinds of figures: over size; lines × places at one size; the highest of all sizes; lines × sizes; every
 #: pair of devices; number of links between every pair (from the topology, not measured); sources ×
 #: destinations, the highest of all sizes; quotients of two lines; the best of several lines by size.
-FIGURE_KINDS = ("curve", "table", "highest", "map", "matrix", "hops", "grid", "ratio", "best")
-#: Units of figures.
-FIGURE_UNITS = ("GB/s", "of peak", "ns", "µs")
-#: Orders in which a place takes the GPUs of any machine.
-PLACE_ORDERS = ("packed", "spread")
+FigureKind = Literal["curve", "table", "highest", "map", "matrix", "hops", "grid", "ratio", "best"]
+FigureUnit = Literal["GB/s", "of peak", "ns", "µs"]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ class NodeFact:
 
 #: Units: a plain number, bytes, 10⁹ bytes/s, watts and 10¹² operations/s.
 NUMBER_UNIT, BYTES_UNIT, RATE_UNIT, POWER_UNIT, OPERATIONS_UNIT = "", "bytes", "GB/s", "W", "TFLOP/s"
-FACT_UNITS = (NUMBER_UNIT, BYTES_UNIT, RATE_UNIT, POWER_UNIT, OPERATIONS_UNIT)
 #: Operations in double precision of a compute unit's matrix units in a clock; a multiply-add is two.
 #: AMD CDNA 2 and CDNA 3 white papers (MI250X: 220 × 256 × 1.7 GHz = 95.7 TFLOP/s).
 _MATRIX_FP64_A_CLOCK = {"gfx90a": 256, "gfx942": 256}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from byteways.errors import BytewaysError
 from byteways.explain.checks.common import failures, judged, ordered, sound, unjudged
@@ -20,13 +22,10 @@ from byteways.plan.case import Case
 from byteways.plan.filters import only_filter
 from byteways.plan.interfaces import metric_of
 from byteways.plan.sizes import size_filter
-from byteways.plan.spelling import closest
 from byteways.plan.toml_files import read_toml
+from byteways.plan.toml_reading import TextList, TomlPlace, TomlValueError, kind_of_value
 from byteways.system_errors import not_read
 
-_KEYS = ("title", "only", "size", "at_least", "at_most")
-_RATE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(GB/s|MB/s|%)\s*")
-_TIME = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms)\s*")
 _UNITS = {"GB/s": 1e9, "MB/s": 1e6, "%": 0.01, "ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6}
 
 
@@ -52,6 +51,67 @@ class Requirement:
         return self.value
 
 
+class LimitText(str):
+    """What a result is compared with: a number with its unit."""
+
+    __slots__ = ()
+    form: ClassVar[re.Pattern[str]]
+    valid: ClassVar[str]
+
+    @classmethod
+    def from_toml(cls, value: Any) -> LimitText:
+        found = cls.form.fullmatch(value) if isinstance(value, str) else None
+        if found is None or not float(found[1]):
+            raise TomlValueError(f"{kind_of_value(value)} is no limit", f"write it as {cls.valid}")
+        return cls(value.strip())
+
+    @property
+    def parts(self) -> tuple[float, str]:
+        """The value in bytes/s, parts of the peak or ns, and "bandwidth", "peak" or "time"."""
+        found = self.form.fullmatch(self)
+        assert found is not None
+        unit = {"%": "peak", "GB/s": "bandwidth", "MB/s": "bandwidth"}.get(found[2], "time")
+        return float(found[1]) * _UNITS[found[2]], unit
+
+
+class LeastRate(LimitText):
+    __slots__ = ()
+    form, valid = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(GB/s|MB/s|%)\s*"), "'380 GB/s', '80 %'"
+
+
+class MostTime(LimitText):
+    __slots__ = ()
+    form, valid = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms)\s*"), "'700 ns', '2.5 us'"
+
+
+class LimitSize(str):
+    """A size or a range of sizes."""
+
+    @classmethod
+    def from_toml(cls, value: Any) -> LimitSize:
+        try:
+            size_filter(str(value))
+        except ValueError as error:
+            raise TomlValueError(str(error), 'size = "16MiB..1GiB"') from error
+        return cls(value)
+
+
+class LimitTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of a limit."""
+
+    only: TextList = TextList()
+    size: LimitSize | None = None
+    at_least: LeastRate | None = None
+    at_most: MostTime | None = None
+    title: str = ""
+
+
+class LimitsFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The key of a file of limits; each limit is read with its own place."""
+
+    limit: Any = None
+
+
 def read_limits(path: Path) -> list[Requirement]:
     """Reads a file of limits.
 
@@ -62,41 +122,20 @@ def read_limits(path: Path) -> list[Requirement]:
         text = read_text(path, MOST_TOML_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         raise not_read(f"cannot read the limits '{path}'", error) from error
-    data = read_toml(text, file=str(path))
-    if unknown := next((key for key in data if key != "limit"), None):
-        raise BytewaysError(f"{path}: unknown key '{unknown}'", hint=closest(unknown, ["limit"]))
-    entries = data.get("limit")
-    if not isinstance(entries, list) or not entries or not all(isinstance(one, dict) for one in entries):
-        raise BytewaysError(f"{path} has no limits", hint="write one or more tables [[limit]]")
-    return [_limit(one, f"{path}: limit {number}") for number, one in enumerate(entries, start=1)]
+    place = TomlPlace.of(read_toml(text, file=str(path)), text, str(path))
+    place.read(LimitsFile)
+    return [
+        _requirement(own, own.read(LimitTable)) for own in place.tables("limit", "the file has no limits")
+    ]
 
 
-def _limit(entry: Mapping[str, Any], place: str) -> Requirement:
-    for key in entry:
-        if key not in _KEYS:
-            raise BytewaysError(f"{place}: unknown key '{key}'", hint=closest(key, _KEYS))
-    only = entry.get("only", [])
-    only = only if isinstance(only, list) else [only]
-    texts = [*only, *(entry[key] for key in ("title", "size", "at_least", "at_most") if key in entry)]
-    if not all(isinstance(text, str) for text in texts):
-        raise BytewaysError(f"{place}: every value is a text", hint='at_least = "380 GB/s"')
-    given = [key for key in ("at_least", "at_most") if key in entry]
-    if len(given) != 1:
-        raise BytewaysError(f"{place} needs either at_least or at_most", hint='at_least = "380 GB/s"')
-    key, text = given[0], entry[given[0]]
-    found = (_RATE if key == "at_least" else _TIME).fullmatch(text)
-    if found is None or not float(found[1]):
-        valid = "'380 GB/s', '80 %'" if key == "at_least" else "'700 ns', '2.5 us'"
-        raise BytewaysError(f"{place}: {key} = '{text}' is no limit", hint=f"write it as {valid}")
-    unit = "time" if key == "at_most" else "peak" if found[2] == "%" else "bandwidth"
-    told = f"{key.replace('_', ' ')} {text.strip()}"
-    title = entry.get("title") or ", ".join(filter(None, (*only, entry.get("size")))) or "every case"
-    size = entry.get("size")
-    try:
-        size_filter(size) if size else None
-    except ValueError as error:
-        raise BytewaysError(f"{place}: {error}", hint='size = "16MiB..1GiB"') from error
-    return Requirement(title, tuple(only), place, size, told, float(found[1]) * _UNITS[found[2]], unit)
+def _requirement(place: TomlPlace, limit: LimitTable) -> Requirement:
+    bound = limit.at_least or limit.at_most
+    if bound is None or (limit.at_least and limit.at_most):
+        place.fail("", "it needs either at_least or at_most", 'at_least = "380 GB/s"')
+    title = limit.title or ", ".join(filter(None, (*limit.only, limit.size))) or "every case"
+    text = f"{'at least' if limit.at_least else 'at most'} {bound}"
+    return Requirement(title, limit.only, place.heading, limit.size, text, *bound.parts)
 
 
 def against_limits(run: Index, limits: Sequence[Requirement]) -> tuple[Judged, ...]:

@@ -132,7 +132,7 @@ def _beside_published(found: Sequence[Result]) -> TopicTable | None:
     claims = [(gain, *told) for gain in gains() for told in _gains_here(gain, found)]
     for gain, claim, cell in claims:
         own = supported(claim.effect, claim.low, claim.high)
-        middle = (gain.low + gain.high) / 2
+        middle = sum(gain.ratio) / 2
         seconds = " → ".join(f"{value:g} s" for value in gain.seconds)
         size = ", ".join((format_size(cell.record.size_bytes), *_settings(cell)))
         rows.append(

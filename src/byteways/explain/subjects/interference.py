@@ -212,45 +212,81 @@ def transfer_costs(index: Index) -> Iterator[Finding]:
         yield _cost(same)
 
 
+@dataclass(frozen=True)
+class _Verdicts:
+    """The transfers beside one measured flow, by what they do to it; the costliest first."""
+
+    what: str
+    together: list[Slowdown]  # all that ran at the same time
+    costly: list[Slowdown]
+    free: list[Slowdown]
+    quicker: list[Slowdown]
+    unsure: list[Slowdown]
+    apart: list[Slowdown]  # not at the same time
+
+    @staticmethod
+    def of(pairs: Sequence[Slowdown]) -> _Verdicts:
+        together = sorted((pair for pair in pairs if pair.together), key=lambda pair: -pair.own)
+        costly = [pair for pair in together if pair.sure]
+        free = [pair for pair in together if pair.free]
+        quicker = [pair for pair in together if pair.claim.trails]
+        unsure = [pair for pair in together if not (pair.sure or pair.free or pair.claim.trails)]
+        apart = [pair for pair in pairs if not pair.together]
+        return _Verdicts(_named(pairs[0].alone), together, costly, free, quicker, unsure, apart)
+
+    @property
+    def named(self) -> list[Slowdown]:
+        """Those that the title names."""
+        return self.costly or self.free
+
+
+def _beside(pairs: Sequence[Slowdown]) -> list[str]:
+    return [pair.beside for pair in pairs]
+
+
+def _claims(pairs: Sequence[Slowdown]) -> list[Claim]:
+    return [pair.claim for pair in pairs]
+
+
 def _cost(pairs: Sequence[Slowdown]) -> Finding:
-    what = _named(pairs[0].alone)
-    ranked = sorted((pair for pair in pairs if pair.together), key=lambda pair: -pair.own)
-    costly = [pair for pair in ranked if pair.sure]
-    spared = [pair for pair in ranked if pair.free]
-    free = [pair.beside for pair in spared]
-    quicker = [pair for pair in ranked if pair.claim.trails]
-    unsure = [pair for pair in ranked if not (pair.sure or pair.free or pair.claim.trails)]
-    named = costly or spared
-    if costly:
-        parts = [f"{pair.beside}: {longer_by(pair.claim)}" for pair in costly]
-        more = [f"{len(parts) - NAMED_TRANSFERS} more"] if len(parts) > NAMED_TRANSFERS else []
-        title = f"Slowdown of {what[0].lower() + what[1:]} during {listed([*parts[:NAMED_TRANSFERS], *more])}"
-    elif free:
-        title = f"{what} {keeps_speed([pair.claim for pair in spared])} during {listed(free)}"
-        free = []
-    else:
-        told = no_difference(("alone", "during transfers"), [pair.claim for pair in unsure]) if unsure else ""
-        none = "no slowdown during transfers" if ranked else "no transfer ran at the same time"
-        title = f"{what}: {told or none}"
-    detail = f"{not_slowed([pair.claim for pair in spared])} during {listed(free)}. " if free else ""
-    if unsure and named:
-        names = ("alone", f"during {listed([pair.beside for pair in unsure])}")
-        told = no_difference(names, [pair.claim for pair in unsure])
-        detail += f"{sentence(told)}. "
-    if quicker:
-        told = shorter_during([pair.beside for pair in quicker], [pair.claim for pair in quicker])
-        detail += f"{told}. "
-    if apart := [pair.beside for pair in pairs if not pair.together]:
-        detail += f"No overlap with {listed(apart)}, so no result. "
-    own = [(pair, pair.others) for pair in ranked if pair.others is not None]
-    if own:
-        kept = [f"{pair.beside}: {100 / factor:.0f} %" for pair, factor in own]
-        detail += f"The transfers keep (medians): {listed(kept)}."
-    figures = (pairs[0].alone, *(pair.cell for pair in named or ranked))
+    found = _Verdicts.of(pairs)
+    figures = (pairs[0].alone, *(pair.cell for pair in found.named or found.together))
     claims = [pair.claim for pair in pairs if pair.together]
-    priority = Priority.TRANSFER_COST if named else Priority.TRANSFER_COST_UNCLEAR
-    about = what, *(pair.beside for pair in costly)
-    return finding(title, detail.strip(), priority, figures, claims, about=about)
+    priority = Priority.TRANSFER_COST if found.named else Priority.TRANSFER_COST_UNCLEAR
+    about = found.what, *_beside(found.costly)
+    return finding(_title(found), " ".join(_details(found)), priority, figures, claims, about=about)
+
+
+def _title(found: _Verdicts) -> str:
+    what = found.what
+    if found.costly:
+        parts = [f"{pair.beside}: {longer_by(pair.claim)}" for pair in found.costly]
+        more = [f"{len(parts) - NAMED_TRANSFERS} more"] if len(parts) > NAMED_TRANSFERS else []
+        named = listed([*parts[:NAMED_TRANSFERS], *more])
+        return f"Slowdown of {what[0].lower() + what[1:]} during {named}"
+    if found.free:
+        return f"{what} {keeps_speed(_claims(found.free))} during {listed(_beside(found.free))}"
+    if found.unsure:
+        return f"{what}: {no_difference(('alone', 'during transfers'), _claims(found.unsure))}"
+    none = "no slowdown during transfers" if found.together else "no transfer ran at the same time"
+    return f"{what}: {none}"
+
+
+def _details(found: _Verdicts) -> Iterator[str]:
+    """Yields sentences on the transfers that the title does not name."""
+    if found.costly and found.free:
+        yield f"{not_slowed(_claims(found.free))} during {listed(_beside(found.free))}."
+    if found.unsure and found.named:
+        names = ("alone", f"during {listed(_beside(found.unsure))}")
+        yield f"{sentence(no_difference(names, _claims(found.unsure)))}."
+    if found.quicker:
+        yield f"{shorter_during(_beside(found.quicker), _claims(found.quicker))}."
+    if found.apart:
+        yield f"No overlap with {listed(_beside(found.apart))}, so no result."
+    own = [(pair.beside, pair.others) for pair in found.together if pair.others is not None]
+    if own:
+        kept = [f"{name}: {100 / factor:.0f} %" for name, factor in own]
+        yield f"The transfers keep (medians): {listed(kept)}."
 
 
 def _named(cell: Result) -> str:

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from byteways.plan.applications import OF_PEERS, columns_of
 from byteways.plan.case import OF_ALL_RANKS, Buffer, Case, Flow, on_hosts, with_ranks_of_hosts
@@ -19,9 +20,11 @@ from byteways.plan.options import LAUNCH
 from byteways.plan.rank_sweep import flows_of_group, takes_part, with_sizes
 from byteways.plan.ranks import Rank
 from byteways.plan.reasons import WITHIN_HOST, Refusal
-from byteways.plan.suite_types import Sweep
 from byteways.plan.sweep import cases_of
 from byteways.topology.model import Capabilities, Topology
+
+if TYPE_CHECKING:
+    from byteways.plan.suite_types import Sweep
 
 
 def is_of_all(case: Case) -> bool:

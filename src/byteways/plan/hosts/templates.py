@@ -21,7 +21,8 @@ from byteways.plan.legality import kind_of
 from byteways.plan.memory import MEMORIES, OWNERS
 from byteways.plan.options import RANK_ORDER
 from byteways.plan.ranks import Rank
-from byteways.plan.suite_types import BufferGlob, Sweep
+from byteways.plan.suite_types import Sweep
+from byteways.plan.suite_values import BufferGlob
 from byteways.plan.sweep import Expansion, between_ranks, cases_of
 from byteways.topology.model import Topology
 from byteways.topology.nics import nic_class
@@ -47,7 +48,7 @@ def templates(sweep: Sweep, topology: Topology, notes: list[str], ranks: Sequenc
         order = "its ranks in the order of its GPUs" if ranks else "one rank"
         notes.append(f"sweep '{sweep.name}': each host has {order}, so {RANK_ORDER.name} has no effect")
         options = {name: values for name, values in sweep.options.items() if name != RANK_ORDER.name}
-        sweep = replace(sweep, options=options)
+        sweep = sweep.replaced(options=options)
     cases: dict[str, Case] = {}
     for case in templates_of_all(sweep, topology, notes, ranks):
         cases.setdefault(case.case_id, case)

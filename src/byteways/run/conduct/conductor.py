@@ -81,6 +81,26 @@ def _decided(planned: PlannedCase, pace: Pace, elapsed_s: float) -> PlannedCase:
     return replace(planned, reason=over, reason_code=OUT_OF_TIME)
 
 
+class _Attempt:
+    """A case while it is measured: what its record says of when and by whom."""
+
+    def __init__(self, planned: PlannedCase) -> None:
+        self.planned = planned
+        self._started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        self._began = time.monotonic()
+        self._pid: int | None = None
+
+    def by(self, worker: WorkerProcess) -> WorkerProcess:
+        """Returns the worker, which measures from here on."""
+        self._pid = worker.pid
+        return worker
+
+    def happened(self) -> dict[str, Any]:
+        """Returns the fields of the record, with the time until now."""
+        wall_s = round(time.monotonic() - self._began, 6)
+        return {"started_at": self._started_at, "wall_s": wall_s, "worker": self._pid}
+
+
 class Conductor:
     """Measures planned cases in order and journals each.
 
@@ -195,21 +215,14 @@ class Conductor:
 
     def _one(self, planned: PlannedCase, budget_s: float) -> JournalEntry:
         """Measures one case, or records why it was not measured."""
-        if planned.reason is not None:
-            return self._skipped(planned, planned.reason, planned.reason_code)
-        if given_up := self._given_up(planned):
-            return self._skipped(planned, given_up.reason, GIVEN_UP, given_up.blame)
-        if reason := self._device_messages.refusal(planned.case):
-            return self._skipped(planned, reason, LIBRARY_MEMORY)
-        started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        began = time.monotonic()
-        pid: int | None = None
+        if (skipped := self._not_tried(planned)) is not None:
+            return skipped
+        attempt = _Attempt(planned)
         try:
             if self._model is None and self._choices.untried(planned.case):
                 self._let_go()  # it may hold memory that the probe needs
                 self._choices.learn(planned.case, self._probe_choices)
-            worker = self._worker_for(planned)
-            pid = worker.pid
+            worker = attempt.by(self._worker_for(planned))
             first = self._round is None
             request = self._request(planned, budget_s, fresh=not first and self._round != planned.round)
             self._round = planned.round
@@ -217,39 +230,49 @@ class Conductor:
                 self._try(worker, planned.case, request)
                 if reason := self._device_messages.refusal(planned.case):
                     return self._skipped(planned, reason, LIBRARY_MEMORY)
-                worker = self._worker_for(planned)
-                pid = worker.pid
+                worker = attempt.by(self._worker_for(planned))
             limit_s = self._deadline(planned, first) * self._oversubscription.factor(planned.case)
             answer = worker.ask(request.to_json(), limit_s, planned.case.devices_of_ranks)
-            happened = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6), "worker": pid}
-            try:
-                outcome = answer["outcome"]
-                if outcome.get("status") == "measured" and (choice := self._choices.of(planned.case)):
-                    outcome = {**outcome, "library_choice": choice}
-                record, samples = measured_record(
-                    planned, outcome, self._method_version, self._topology, self._model, **happened
-                )
-                entry = entry_of(record, samples)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise WorkerLost(f"worker sent an invalid outcome: {error}") from error
+            entry = self._measured(attempt, answer)
         except WorkerLost as loss:
-            self._lose(planned, loss.reason, loss.status, brief=loss.brief, blame=loss.blame)
-            wall_s = round(time.monotonic() - began, 6)
-            lost = record_without_values(
-                planned,
-                self._method_version,
-                loss.status,
-                loss.reason,
-                self._model,
-                started_at=started_at,
-                wall_s=wall_s,
-                worker=pid,
-                blame=loss.blame,
-            )
-            return entry_of(lost)
+            return self._lost(attempt, loss)
         if answer.get("leaving"):
-            self._lose(planned, record.reason or "the worker exited", blame=record.blame)
+            self._lose(planned, entry.record.reason or "the worker exited", blame=entry.record.blame)
         return entry
+
+    def _not_tried(self, planned: PlannedCase) -> JournalEntry | None:
+        """Returns the record of a case that is known not to run; None: it is measured."""
+        if planned.reason is not None:
+            return self._skipped(planned, planned.reason, planned.reason_code)
+        if given_up := self._given_up(planned):
+            return self._skipped(planned, given_up.reason, GIVEN_UP, given_up.blame)
+        if reason := self._device_messages.refusal(planned.case):
+            return self._skipped(planned, reason, LIBRARY_MEMORY)
+        return None
+
+    def _measured(self, attempt: _Attempt, answer: Mapping[str, Any]) -> JournalEntry:
+        """Returns the record of a worker's answer. Raises WorkerLost if the answer is invalid."""
+        planned, happened = attempt.planned, attempt.happened()
+        try:
+            outcome = answer["outcome"]
+            if outcome.get("status") == "measured" and (choice := self._choices.of(planned.case)):
+                outcome = {**outcome, "library_choice": choice}
+            record, samples = measured_record(
+                planned, outcome, self._method_version, self._topology, self._model, **happened
+            )
+            return entry_of(record, samples)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise WorkerLost(f"worker sent an invalid outcome: {error}") from error
+
+    def _lost(self, attempt: _Attempt, loss: WorkerLost) -> JournalEntry:
+        """Gives the worker up and returns the record of the case that it lost."""
+        planned = attempt.planned
+        self._lose(planned, loss.reason, loss.status, brief=loss.brief, blame=loss.blame)
+        version, happened = self._method_version, attempt.happened()
+        lost = record_without_values(
+            planned, version, loss.status, loss.reason, self._model, blame=loss.blame, **happened
+        )
+        return entry_of(lost)
 
     def _request(self, planned: PlannedCase, budget_s: float, fresh: bool) -> CaseRequest:
         request = CaseRequest.of(planned, budget_s, fresh=fresh)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import PlannedCase
@@ -91,8 +93,8 @@ class Simulation:
             "digest": model.digest,
             "text": model.text,
             "faults": list(self.faults),
-            "sources": {key: asdict(source) for key, source in model.sources.items()},
-            "fit": asdict(model.fit) if model.fit else None,
+            "sources": {key: structs.asdict(source) for key, source in model.sources.items()},
+            "fit": structs.asdict(model.fit) if model.fit else None,
         }
 
 

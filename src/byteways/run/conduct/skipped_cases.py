@@ -16,6 +16,7 @@ from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.interfaces import INTERFACES
 from byteways.record.record import Record
+from byteways.record.simulation_mark import voice
 from byteways.run.shared.launchers import INSTALL_MPI
 from byteways.topology.model import Capabilities
 
@@ -70,10 +71,12 @@ def mostly_skipped(
     cases = {one.case.case_id: one.case for one in planned}
     told = {record.case_id: record for record in records if record.display_status != "left out"}
     skipped = [record for record in told.values() if record.status == "skipped" and record.case_id in cases]
-    reasons = [(cases[record.case_id], record.reason or "no reason was given") for record in skipped]
+    own_voice = voice(lacks.simulated)
+    reasons = ((cases[record.case_id], record.reason or "no reason was given") for record in skipped)
+    said = [(case, own_voice.quote(reason)) for case, reason in reasons]
     if told and len(skipped) == len(told):
-        return _error("nothing was measured", reasons, lacks)
-    curable = [(case, reason) for case, reason in reasons if lacks.remedy(case)]
+        return _error(f"nothing was {own_voice.measured}", said, lacks)
+    curable = [(case, reason) for case, reason in said if lacks.remedy(case)]
     if len(curable) <= MOSTLY_SKIPPED * len(told):
         return None
     what = f"{len(curable)} of {len(told)} cases were skipped that this machine could run"

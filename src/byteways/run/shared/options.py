@@ -69,6 +69,6 @@ class RunOptions:
         if self.rounds is not None:
             suite = replace(suite, rounds=self.rounds)
         if self.precision is not None:
-            sweeps = tuple(replace(sweep, precision=self.precision) for sweep in suite.sweeps)
+            sweeps = tuple(sweep.replaced(precision=self.precision) for sweep in suite.sweeps)
             suite = replace(suite, precision=self.precision, sweeps=sweeps)
         return suite
