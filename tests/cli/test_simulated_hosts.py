@@ -128,7 +128,7 @@ def test_every_suite_is_planned_for_several_hosts(name: str, probed: Probe) -> N
     this host's.
     """
     suite = load_suite(name)
-    few = replace(suite, sweeps=tuple(replace(one, sizes=one.sizes[:1]) for one in suite.sweeps))
+    few = replace(suite, sweeps=tuple(one.replaced(sizes=one.sizes[:1]) for one in suite.sweeps))
     topology = SIMULATION.topology(probed.capabilities.devices)
     options = RunOptions()
     try:

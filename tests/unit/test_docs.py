@@ -216,6 +216,8 @@ def test_layout_in_architecture_exists() -> None:
         for line in listed.splitlines():
             if not line.startswith("      "):
                 break
+            if line.startswith("       "):  # inside one of its folders
+                continue
             named |= {word for word in line.split() if word.endswith("/")}
         there = {
             f"{path.name}/"

@@ -24,7 +24,7 @@ from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
 from byteways.explain.subjects import contention as together
-from byteways.explain.subjects.contention import plots
+from byteways.explain.subjects.contention import charts
 from byteways.plan.case import Buffer, Flow
 from byteways.record.run_folder import RunFolder
 from byteways.topology.capacity import maximum_flow
@@ -130,9 +130,9 @@ def test_nothing_explains_loads_that_differ(tmp_path: Path) -> None:
 def test_sums_are_drawn_over_the_number_of_gpus(tmp_path: Path) -> None:
     """Would catch a fan of other GPUs than the order has, and orders that are alike drawn twice."""
     run, found = predicted(host_machine(memory=150.0), tmp_path)
-    (plot,) = plots(run.topology, found.cases)
-    assert plot.title == "From the host to 2 … n GPUs concurrently"
-    measured, foreseen = plot.lines
+    (chart,) = charts(run.topology, found.cases)
+    assert chart.title == "From the host to 2 … n GPUs concurrently"
+    measured, foreseen = chart.series
     assert [(point.x, round(point.y)) for point in measured.points] == [(2, 110), (3, 150), (4, 150)]
     assert [(point.x, round(point.y)) for point in foreseen.points] == [(2, 110), (3, 165), (4, 220)]
     assert (measured.label, foreseen.label) == ("copy, 1 GiB", "copy, 1 GiB, predicted")

@@ -72,12 +72,11 @@ def _of_ranks(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
     sent = decisions(index, BETWEEN_RANKS)
     cells: dict[tuple[str, str], Result] = {}
     for place in sent.plain_places() or sent.places:
-        if decision := sent.at(place, sent.large_bytes):
-            cells |= of_each_pair(decision, lambda cell: (cell.source.place, cell.destination.place))
+        cells |= of_each_pair(sent.large(place), lambda cell: (cell.source.place, cell.destination.place))
     if not cells:
         return None
     ways = {(RANKS_HEADING, cell.variant.label()): None for cell in cells.values()}
-    return _matrix(index, findings, {sent.large_bytes}, cells, ways)
+    return _matrix(index, findings, {cell.record.size_bytes for cell in cells.values()}, cells, ways)
 
 
 def _matrix(

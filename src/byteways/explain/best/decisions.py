@@ -133,6 +133,7 @@ class Decisions:
         self._whole = whole
         self._cells = list(cells)
         self._known: dict[tuple[Place, int], Decision] = {}
+        self._large: dict[Place, int] = {}
         groups = group_by(self._cells, lambda cell: place_of(index, cell))
         order = [*PAIR_KINDS]
         self._places = {
@@ -167,14 +168,16 @@ class Decisions:
         return self._known[place, size_bytes]
 
     def large(self, place: Place) -> Decision:
-        """Returns the decision at the run's large size, or at the place's own where it lacks that size."""
-        decision = self.at(place, self.large_bytes) or self.at(place, _widest(self._of(place)))
+        """Returns the decision at the place's large size: the run's, unless another has more to compare."""
+        if place not in self._large:
+            self._large[place] = _widest(self._of(place), self.large_bytes)
+        decision = self.at(place, self._large[place])
         assert decision is not None  # _widest() names a size of the place
         return decision
 
     @cached_property
     def large_bytes(self) -> int:
-        """The size near the largest that has most paths, then most interfaces: bandwidth dominates there."""
+        """The size near the largest with most paths, then alternatives: bandwidth dominates there."""
         plain = [cell for place in self.plain_places() for cell in self._of(place)] or self._cells
         across = [cell for cell in plain if cell.source.device != cell.destination.device] or plain
         with_gpus = [cell for cell in across if "gpu" in kind(cell)] or across
@@ -227,14 +230,16 @@ def place_of(index: Index, cell: Result) -> Place:
     return Place(kind(cell), classes, record.pattern, len(record.flows), nearest, record.cache == "cold")
 
 
-def _widest(cells: Sequence[Result]) -> int:
-    """Returns the size near the largest with most paths, then interfaces; the larger of equals."""
+def _widest(cells: Sequence[Result], usual_bytes: int = 0) -> int:
+    """Returns the size near the largest with most paths, then alternatives; of equals the usual one."""
     sizes = group_by(cells, lambda cell: cell.record.size_bytes)
     least = max(sizes) / REPRESENTS_LARGEST_FACTOR
-    return max(
-        (size for size in sizes if size >= least),
-        key=lambda size: (_paths(sizes[size]), _interfaces(sizes[size]), size),
-    )
+
+    def width(size: int) -> tuple[int, int, bool, int]:
+        variants = {cell.variant for cell in sizes[size]}
+        return _paths(sizes[size]), len(variants), size == usual_bytes, size
+
+    return max((size for size in sizes if size >= least), key=width)
 
 
 def _farness(decision: Decision, wanted_bytes: int) -> tuple[object, ...]:
