@@ -219,7 +219,7 @@ def _parts(run: Index, all_tables: Tables) -> Iterator[Topic]:
     yield Topic("routes", "Routes", lead, tuple(map(result_table, route_tables(run.cells))))
     lead = (
         "Time of one dependent load (each address comes from the previous load), for the working set in each "
-        "title. A darker cell has a longer time."
+        "title. Dark cells have long times."
     )
     walked = curves.over_working_set(run.cells, run.topology, gpu_caches(run))
     drawn = (walked,) if walked else ()
