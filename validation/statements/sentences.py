@@ -82,6 +82,8 @@ def _number(quoted: Quoted, number: Number, name: str) -> Iterator[Statement]:
         holds = holds or (
             "more than " in number.before[-10:] and any(max(e, 1 / e) > number.value for e in effects)
         )
+        if re.search(r"\([\d.]+ to $", number.before):  # the end of the interval of an open comparison
+            holds = number.is_one_of([claim["high"] for claim in quoted.claims])
         yield check("ratios", said, holds if holds or quoted.claims else None, "no claim says so")
     elif number.unit in _TIMES:
         times = quoted.times()

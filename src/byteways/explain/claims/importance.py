@@ -78,6 +78,7 @@ class Priority(Enum):
     READ_AGAINST_WRITE = 450.0
     DISTURBED_FLOW = 440.0
     TO_AGAINST_FROM_HOST = 440.0
+    CURVE_DIP = 435.0
     # Properties of the machine.
     HOST_MEMORY_KINDS = 430.0
     SATURATION = 430.0

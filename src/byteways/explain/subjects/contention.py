@@ -9,7 +9,7 @@ from byteways.explain.bottlenecks.bottlenecks import Bottleneck, Explanation, ex
 from byteways.explain.bottlenecks.prediction import HELD_BACK, Predictions, Together, predictions
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import gb, percent, rate
+from byteways.explain.claims.phrases import gb, percent, rate, supported
 from byteways.explain.claims.wording import all_as_predicted
 from byteways.explain.display.chart import Axis, Chart, Point, Series
 from byteways.explain.display.topic import Topic, TopicTable
@@ -264,8 +264,10 @@ def _named(same: Sequence[Bottleneck]) -> Finding:
     """Reports one shared resource, with its limit by interface, or by direction if it is hidden."""
     most = min(same, key=lambda one: (-len(one.cases), one.example.kept))
     example, record = most.example, most.example.cell.record
+    total = most.bytes_per_s / 1e9
+    low, high = (end / example.cell.value for end in (example.cell.low, example.cell.high))
     title = (
-        f"Shared bottleneck: {most.names[0]} ({gb(most.bytes_per_s)} GB/s in total); "
+        f"Shared bottleneck: {most.names[0]} ({supported(total, total * low, total * high)} GB/s in total); "
         f"{record.interface} {shortened(record.path)} reaches {rate(example.cell)}; "
         f"single-flow rates predict {gb(example.even)}"
     )

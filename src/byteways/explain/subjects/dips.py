@@ -1,0 +1,82 @@
+"""Dips of a curve over size: sizes with a lower rate than both neighbours, in every round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
+from byteways.explain.claims.phrases import rate, way
+from byteways.explain.results.counting import count
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import PAIR_KINDS, is_plain
+from byteways.explain.results.summary import Result, group_by
+from byteways.units import format_size
+
+#: A dip has less than this part of the rate of each neighbour, in every round.
+DIP_BELOW = 0.9
+#: Two sizes are neighbours up to this factor; farther apart, a curve says nothing of what is between them.
+NEIGHBOUR_FACTOR = 4
+
+
+@dataclass(frozen=True)
+class Dip:
+    """A result with those of the next smaller and the next larger size on the same path."""
+
+    smaller: Result
+    cell: Result
+    larger: Result
+
+    @property
+    def part(self) -> float:
+        """The rate as a part of the lower one of its neighbours."""
+        return self.cell.value / min(self.smaller.value, self.larger.value)
+
+
+def dips(index: Index) -> list[Dip]:
+    """Returns all dips of plain transfers over cold caches, the deepest first."""
+    plain = [cell for cell in index.singles if is_plain(index.topology, cell)]
+    curves = group_by(plain, lambda cell: (cell.variant, cell.record.path))
+    found = [dip for curve in curves.values() for dip in _of_curve(curve)]
+    return sorted(found, key=lambda dip: dip.part)
+
+
+def _of_curve(curve: Sequence[Result]) -> Iterator[Dip]:
+    ordered = sorted(curve, key=lambda cell: cell.record.size_bytes)
+    for smaller, cell, larger in zip(ordered, ordered[1:], ordered[2:], strict=False):
+        near = larger.record.size_bytes <= NEIGHBOUR_FACTOR**2 * smaller.record.size_bytes
+        if near and _in_every_round(cell, smaller) and _in_every_round(cell, larger):
+            yield Dip(smaller, cell, larger)
+
+
+def _in_every_round(cell: Result, neighbour: Result) -> bool:
+    """Whether the result is below its neighbour in each round that has both."""
+    own, others = _by_round(cell), _by_round(neighbour)
+    shared = own.keys() & others.keys()
+    return bool(shared) and all(own[one] < DIP_BELOW * others[one] for one in shared)
+
+
+def _by_round(cell: Result) -> dict[int, float]:
+    values = ((record.round, record.bandwidth_bytes_per_s) for record in cell.records)
+    return {number: value for number, value in values if value is not None}
+
+
+def curve_dips(index: Index) -> Iterator[Finding]:
+    """Reports for each kind of pair the deepest dip, and how many there are."""
+    for kind, of_kind in group_by(dips(index), lambda dip: dip.cell.kind).items():
+        deepest = of_kind[0]
+        cell, neighbours = deepest.cell, (deepest.smaller, deepest.larger)
+        at = [f"{rate(one)} at {format_size(one.record.size_bytes)}" for one in neighbours]
+        title = (
+            f"{PAIR_KINDS[kind]}, {way(cell.variant)} dips at {format_size(cell.record.size_bytes)}: "
+            f"{rate(cell)} GB/s, but {' and '.join(at)}"
+        )
+        more = f" {count(len(of_kind), 'such size')} on all paths." if len(of_kind) > 1 else ""
+        detail = (
+            f"{cell.record.path}, in every round. The library or driver may change its method near this "
+            f"size: use another size, or another interface there.{more}"
+        )
+        claims = [compare(one, cell, kind="dip", across=("size",)) for one in neighbours]
+        yield finding(title, detail, Priority.CURVE_DIP, (cell, *neighbours), claims)
