@@ -56,9 +56,8 @@ void add_warnings(Measurement& m, const Evidence& found) {
   if (found.window == nullptr) doubt_clocks(m);
   const FlowRunner& first = found.runners.front();
   // The host's wait is what is timed; a gate would only delay it.
-  const bool meant =
-      first.completion == Completion::awaited ||
-      (first.completion == Completion::synchronous && first.mover->traits().time_is_result());
+  const bool meant = first.completion == Completion::awaited ||
+                     (first.completion == Completion::synchronous && first.mover->traits().time_is_result());
   if (found.sampler.held_ns() > 0)
     m.warnings.push_back({"gate-slows", found.sampler.held_ns(), m.time_ns.median, "ns"});
   else if (found.options.gate && !m.gated && !meant)
