@@ -38,10 +38,8 @@ def gpu_hierarchy(index: Index) -> Iterator[Finding]:
     title = f"Load latency on a GPU: {listed(parts)}"
     walkers = sorted({cell.record.executor for _, group in levels for cell in group.cells}, key=device_order)
     each = sorted({len({cell.record.executor for cell in group.cells}) for _, group in levels})
-    few = f"{each[0]} to " if len(each) > 1 else ""
-    who = (
-        f"median of {few}{each[-1]} GPUs" if each[-1] > 1 else f"{index.voice.measured} on {listed(walkers)}"
-    )
+    most = f"up to {each[-1]}" if len(each) > 1 else f"{each[-1]}"
+    who = f"medians of {most} GPUs" if each[-1] > 1 else f"{index.voice.measured} on {listed(walkers)}"
     size = levels[0][1].cells[0].record.size_bytes
     detail = f"One dependent load, random cycle over {format_size(size)}; {who}."
     yield finding(title, detail, Priority.GPU_LATENCY, [group for _, group in levels], claims)
