@@ -83,10 +83,10 @@ def test_kernels_have_the_names_they_are_launched_by(objects: dict[str, bytes]) 
 
 
 def test_an_abort_stays_in_the_child(tmp_path: Path) -> None:
-    """Catches a compiler called in our own process: hipRTC 5.2 aborts on gfx942, later ones know it."""
+    """Catches a compiler called in our own process: hipRTC 5.2 crashes on gfx942, later ones know it."""
     file = tmp_path / "gate.co"
     finished = run("--compile", "interfaces/service/gate.cu", "gfx942", str(file))
-    if finished.returncode == -signal.SIGABRT:
+    if finished.returncode in (-signal.SIGABRT, -signal.SIGSEGV):
         assert not file.exists()
     else:
         assert finished.returncode == 0, finished.stderr

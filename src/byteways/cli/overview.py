@@ -74,7 +74,7 @@ def print_title(console: Console, index: Index, findings: Sequence[Finding]) -> 
 
 
 def print_headline(console: Console, index: Index, mark: str) -> None:
-    """Prints the recommended interface by kind of pair at three sizes."""
+    """Prints the recommended interface by kind of pair and size."""
     from byteways.explain.best.headline import headline, rows_of_text
     from byteways.explain.claims.wording import NO_DIFFERENCE
 

@@ -76,7 +76,7 @@ class SweepTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     beside_options: OptionAxes = {}
     precision: Precision | None = None  # None: the suite's
     case_budget_s: CaseBudget | None = None
-    priority: Annotated[float, Meta(ge=0, le=9)] = 5
+    priority: Annotated[float, Meta(ge=0.0, le=9.0)] = 5
 
     def replaced(self: T, **changes: Any) -> T:
         """Returns the sweep with other values in some fields."""

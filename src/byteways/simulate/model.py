@@ -61,10 +61,11 @@ class Fit(Struct, frozen=True, forbid_unknown_fields=True):
     Errors are relative, over held-out bandwidths of sizes from 1 MiB; `held_out_values` is their number.
     """
 
+    # Bounds of floats are floats: typing takes 0 and 0.0 for equal, and the schema has the one it saw first.
     fitted_values: Annotated[int, Meta(ge=0, le=10**18)]
     held_out_values: Annotated[int, Meta(ge=0, le=10**18)]
-    median_error: Annotated[float, Meta(ge=0, le=1e18)] | None = None  # None: no values were held out
-    p90_error: Annotated[float, Meta(ge=0, le=1e18)] | None = None
+    median_error: Annotated[float, Meta(ge=0.0, le=1e18)] | None = None  # None: no values were held out
+    p90_error: Annotated[float, Meta(ge=0.0, le=1e18)] | None = None
 
 
 @dataclass(frozen=True)
