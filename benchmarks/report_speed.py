@@ -8,7 +8,6 @@ It writes the report of each run folder, opens it in headless Chromium and print
 - `first paint`: first contentful paint since navigation, the median of the openings;
 - `first answer`: when the first selection is shown, and the page answers a click;
 - `interactive`: when the last task of more than 50 ms has ended, with nothing opened yet;
-- `library`: from then on, until the plotting library has started, for which its first chart waits;
 - `selection`: from a new selection of pair and size to the next frame, the median and 90th percentile;
 - CPU seconds of the page's thread for opening and for a selection, to which other work adds little.
 
@@ -46,13 +45,6 @@ new PerformanceObserver((list) => list.getEntries().forEach((one) => {
 new PerformanceObserver((list) => list.getEntries().forEach((one) => {
   if (one.name === "first-contentful-paint") window.watched.paint = one.startTime;
 })).observe({ type: "paint", buffered: true });
-"""
-#: Returns the milliseconds until the plotting library has started.
-LIBRARY = """
-byteways.filled.then(() => {
-  const begin = performance.now();
-  return byteways.ready().then(() => performance.now() - begin);
-})
 """
 #: Selects other pairs and sizes in turn; returns the milliseconds of each until its frame was drawn.
 SELECT = """
@@ -122,8 +114,6 @@ def _told_of_page(page: Path, opens: int, selections: int) -> None:
         if not browser.evaluate("Boolean(window.byteways && byteways.select)"):
             print("  selection    – (no paths to select)")
             return
-        library = browser.evaluate(LIBRARY)
-        print(f"  library      {library:6.0f} ms")
         before = _task_s(browser)
         times = browser.evaluate(SELECT.replace("COUNT", str(selections)))
         spent = (_task_s(browser) - before) / selections
