@@ -62,20 +62,28 @@ def odd_of(members: Sequence[Result]) -> Iterator[tuple[Claim, Result, ResultGro
 
     An outlier is compared with those that are none, or 'where others get' would contain its own figure.
     """
-    odd = [cell for cell in members if _is_outlier(cell, members)]
+    middle = median(cell.value for cell in members)
+    scatter = median(abs(cell.value - middle) for cell in members)
+    far = middle - max(ODD_SCATTER * scatter, LEAST_LAG * middle)
+    gross = (1 - GROSSLY_ODD) * max(cell.value for cell in members)  # no group of pairs has a higher limit
+    candidates = [cell for cell in members if cell.value < max(far, gross)]
+    odd = [cell for cell in candidates if _is_outlier(cell, members, far)]
     for cell in odd:
         sound = [other for other in members if other not in odd and other.value >= cell.value]
         if claim := _trailing(cell, sound, len(members)):
             yield claim, cell, pool(sound)
 
 
-def _is_outlier(cell: Result, members: Sequence[Result]) -> bool:
-    """Whether it is far below its class, and significantly below all that are not slower still."""
-    middle = median(cell.value for cell in members)
-    scatter = median(abs(cell.value - middle) for cell in members)
+def _is_outlier(cell: Result, members: Sequence[Result], far: float) -> bool:
+    """Whether it is far below its class, and significantly below all that are not slower still.
+
+    Args:
+        cell: A pair.
+        members: Its class.
+        far: The rate below which a pair is far from the median of the class.
+    """
     others = [other for other in members if other is not cell and other.value >= cell.value]
-    far = middle - cell.value > max(ODD_SCATTER * scatter, LEAST_LAG * middle)
-    if far and _trailing(cell, others, len(members)):
+    if cell.value < far and _trailing(cell, others, len(members)):
         return True
     ends = {cell.source.device, cell.destination.device}
     apart = [other for other in others if {other.source.device, other.destination.device} != ends]
