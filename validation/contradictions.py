@@ -30,6 +30,9 @@ from statements.records import RunData
 from statements.results import cell_statements, record_statements, run_statements, table_statements
 from statements.sentences import sentence_statements
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+from unpack_examples import EXAMPLES, unpack
+
 #: Rendering the largest run takes half a minute.
 SHOW_TIMEOUT_S = 600
 
@@ -45,6 +48,8 @@ def shown(folder: Path, byteways: str) -> dict[str, Any]:
 
 def run_folders(folder: Path) -> list[Path]:
     """The run in a folder, or all runs below it."""
+    if folder.resolve() == EXAMPLES:
+        unpack()
     found = sorted(one.parent for one in folder.rglob("run.json"))
     if not found:
         sys.exit(

@@ -40,6 +40,9 @@ from byteways.record.run_folder import RunFolder
 from byteways.report.explore import explorer
 from byteways.simulate import names
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+from unpack_examples import EXAMPLES, unpack
+
 #: The ends of a question on all pairs of a kind.
 ENDS = {
     "gpu-gpu": ("gpu*", "gpu*"),
@@ -161,6 +164,8 @@ def _stands(data: Mapping[str, Any], cell: Result) -> Said | None:
 
 def runs_below(folder: Path) -> list[Path]:
     """Returns the run in a folder, or all runs below it."""
+    if folder.resolve() == EXAMPLES:
+        unpack()
     found = sorted(one.parent for one in folder.rglob("run.json"))
     if not found:
         sys.exit(

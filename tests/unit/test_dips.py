@@ -36,6 +36,18 @@ def test_a_dip_is_named_with_both_neighbours(tmp_path: Path) -> None:
     assert len(found.results) == 3
 
 
+def test_what_is_faster_at_the_size_is_named(tmp_path: Path) -> None:
+    """Would catch advice on another interface that nobody measured there, or that is no faster."""
+    for rate, quoted in ((190.0, 4), (150.0, 3), (140.0, 3)):
+        build = sample_run.Builder(sample_run.topology(2), rounds=3, spread=0.0)
+        for size, own in ((MIB, 200.0), (4 * MIB, 150.0), (16 * MIB, 380.0)):
+            build.measure("copy", PAIR, own, size=size, peak=450)
+        build.measure("kernel", PAIR, rate, size=4 * MIB, peak=450)
+        run = RunFolder(build.write(tmp_path / str(rate)))
+        (found,) = [one for one in findings(run) if one.priority is Priority.CURVE_DIP]
+        assert len(found.results) == quoted
+
+
 @pytest.mark.parametrize(
     "rates",
     [

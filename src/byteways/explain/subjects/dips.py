@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from byteways.explain.best.decisions import decisions, place_of
+from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
@@ -74,9 +76,24 @@ def curve_dips(index: Index) -> Iterator[Finding]:
             f"{rate(cell)} GB/s, but {' and '.join(at)}"
         )
         more = f" {count(len(of_kind), 'such size')} on all paths." if len(of_kind) > 1 else ""
-        detail = (
-            f"{cell.record.path}, in every round. The library or driver may change its method near this "
-            f"size: use another size, or another interface there.{more}"
-        )
-        claims = [compare(one, cell, kind="dip", across=("size",)) for one in neighbours]
-        yield finding(title, detail, Priority.CURVE_DIP, (cell, *neighbours), claims)
+        detail = f"{cell.record.path}, in every round.{more}"
+        results, claims = [cell, *neighbours], [_dip(one, cell) for one in neighbours]
+        if other := _better_there(index, cell):
+            detail += f" {way(other.variant)} reaches {rate(other)} GB/s at this size."
+            results.append(other)
+        yield finding(title, detail, Priority.CURVE_DIP, results, claims)
+
+
+def _dip(neighbour: Result, cell: Result) -> Claim:
+    return compare(neighbour, cell, kind="dip", across=("size",))
+
+
+def _better_there(index: Index, cell: Result) -> Result | None:
+    """Returns the best alternative on the path at this size; None if that is the result itself."""
+    there = decisions(index).part(lambda other: other.record.path == cell.record.path)
+    decision = there.at(place_of(index, cell), cell.record.size_bytes)
+    ranking = decision.ranking if decision else None
+    if ranking is None or ranking.variant == cell.variant:
+        return None
+    own = [rival.claim for rival in ranking.rivals if rival.variant == cell.variant]
+    return ranking.group.cells[0] if own and own[0].leads else None
