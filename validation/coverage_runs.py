@@ -5,8 +5,8 @@ Rounds become records, records a run, and `byteways.explain` judges it as it doe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ import numpy as np
 
 from byteways import _core
 from byteways.explain.best.ranking import rank
+from byteways.explain.claims.compare import compare
 from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import NORMAL_95
-from byteways.explain.results.summary import Result, group_by
+from byteways.explain.results.summary import Result, group_by, pool
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.record.times import Times
@@ -151,18 +152,23 @@ def next_runs(kind: Kind, trials: int, among: Kind | None = None) -> Told:
     return told
 
 
-Noise = tuple[np.ndarray, np.ndarray]  # of each case: deviation between rounds, standard error within one
+#: Makes the rounds of so many like cases.
+Noise = Callable[[Generator, int], list[list[Judged]]]
+#: A sample interval that is narrower than the scatter between rounds.
+NARROW = 0.001
 
 
-def recorded_noise(folders: Iterable[Path]) -> Noise:
-    """Of all results of 16 MiB and more in these runs that were measured in three rounds."""
-    cells = [
+def recorded_noise(folders: Iterable[Path]) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the deviation between rounds and the standard error within one, of all results of 16 MiB and
+    more in these runs that were measured in three rounds.
+    """
+    results = [
         cell
         for folder in folders
         for cell in Index(RunFolder(folder)).ranked
         if cell.record.size_bytes >= LARGE_BYTES and cell.record.time_ns
     ]
-    times = [[one.time_ns for one in cell.records if one.time_ns] for cell in cells]
+    times = [[one.time_ns for one in cell.records if one.time_ns] for cell in results]
     between = [np.std(np.log([one.median for one in rounds]), ddof=1) for rounds in times]
     within = [
         np.mean([np.log(one.ci95[1] / one.ci95[0]) / 2 / NORMAL_95 for one in rounds]) for rounds in times
@@ -170,24 +176,99 @@ def recorded_noise(folders: Iterable[Path]) -> Noise:
     return np.array(between), np.array(within)
 
 
-def told_apart(rng: Generator, ways: int, paths: Sequence[str], noise: Noise) -> tuple[list[bool], bool]:
-    """Whether any of so many equal ways is called better or worse than the best one in a run: on each path,
-    and over all paths together.
+def normal_rounds(between: np.ndarray, within: np.ndarray) -> Noise:
+    """Returns rounds that are normal, with a deviation and a standard error drawn for each case."""
+
+    def made(rng: Generator, cases: int) -> list[list[Judged]]:
+        drawn = rng.integers(len(between), size=cases)
+        medians = np.exp(between[drawn][:, None] * rng.normal(size=(cases, ROUNDS)))
+        widths = np.exp(NORMAL_95 * within[drawn])
+        return [
+            [Judged(t, t / width, t * width, 30, ()) for t in row]
+            for row, width in zip(medians.tolist(), widths.tolist(), strict=True)
+        ]
+
+    return made
+
+
+def two_state_rounds(rng: Generator, cases: int) -> list[list[Judged]]:
+    """Makes rounds in one of two equally likely states, 8 % apart, that vary by 0.2 %."""
+    states = 1 + 0.08 * (rng.random((cases, ROUNDS)) < 0.5)
+    medians = states * np.exp(0.002 * rng.normal(size=states.shape))
+    return [[Judged(t, t * (1 - NARROW), t * (1 + NARROW), 30, ()) for t in row] for row in medians.tolist()]
+
+
+def of_series(kind: Kind) -> Noise:
+    """Returns rounds of which each is a series of samples of its own."""
+
+    def made(rng: Generator, cases: int) -> list[list[Judged]]:
+        series, _ = kind.make(rng, cases * ROUNDS)
+        judged = [judge(samples, kind.resolution, ROUNDS) for samples in series]
+        return [judged[k : k + ROUNDS] for k in range(0, len(judged), ROUNDS)]
+
+    return made
+
+
+def run_of(
+    noise: Noise, rng: Generator, methods: int, paths: Sequence[str], slower: float = 0.0
+) -> Sequence[Result]:
+    """Returns the results of a run of methods that are equal, but for the first, the others of which are
+    slower by this fraction.
     """
-    between, within = noise
-    drawn = rng.integers(len(between), size=(len(paths), ways))
-    medians = np.exp(between[drawn][..., None] * rng.normal(size=(*drawn.shape, ROUNDS)))
-    width = np.exp(NORMAL_95 * within[drawn])
-    cells = analysed(
-        (path, WAYS[way], [Judged(t, t / width[p, way], t * width[p, way], 30, ()) for t in medians[p, way]])
-        for p, path in enumerate(paths)
-        for way in range(ways)
+    cases = [(path, WAYS[method], method) for path in paths for method in range(methods)]
+    return analysed(
+        (path, interface, [scaled(one, 1 + slower * bool(method)) for one in rounds])
+        for (path, interface, method), rounds in zip(cases, noise(rng, len(cases)), strict=True)
     )
-    each = [differ(same) for same in group_by(cells, lambda cell: cell.record.path).values()]
-    return each, differ(cells)
 
 
-def differ(cells: Sequence[Result]) -> bool:
-    """Whether any way is called better or worse than the best one."""
-    ranking = rank(cells)
+def scaled(one: Judged, factor: float) -> Judged:
+    return replace(one, median=one.median * factor, low=one.low * factor, high=one.high * factor)
+
+
+def told_apart(rng: Generator, methods: int, paths: Sequence[str], noise: Noise) -> tuple[list[bool], bool]:
+    """Whether any of so many equal methods is called better or worse than the best one in a run: on each
+    path, and over all paths together.
+    """
+    results = run_of(noise, rng, methods, paths)
+    each = [differ(same) for same in group_by(results, lambda cell: cell.record.path).values()]
+    return each, differ(results)
+
+
+def differ(results: Sequence[Result]) -> bool:
+    """Whether any method is called better or worse than the best one."""
+    ranking = rank(results)
     return ranking is not None and any(one.claim.leads or one.claim.trails for one in ranking.rivals)
+
+
+def is_found(rng: Generator, methods: int, paths: Sequence[str], noise: Noise, slower: float) -> bool:
+    """Whether the first method is called faster than the second where it is, over all paths together."""
+    results = group_by(run_of(noise, rng, methods, paths, slower), lambda cell: cell.record.interface)
+    return compare(pool(results[WAYS[0]]), pool(results[WAYS[1]]), ways=methods).leads
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Of runs of one suite on one machine: half-widths of intervals over the true scatter between runs."""
+
+    ratios: np.ndarray  # by case
+    held: float  # share of the results of the other runs within the interval
+
+
+def repeated(folders: Sequence[Path]) -> Repeated:
+    """Compares the intervals of repeated runs with how much the results of all runs scatter.
+
+    The half of a 95 % interval for another run's result should be 1.96 times the square root of 2 times the
+    standard deviation between runs.
+    """
+    runs = [{cell.record.case_id: cell for cell in Index(RunFolder(folder)).ranked} for folder in folders]
+    ratios, held = [], []
+    for case in set.intersection(*map(set, runs)):
+        results = [run[case] for run in runs]
+        scatter = np.std(np.log([cell.value for cell in results]), ddof=1)
+        halves = [np.log(cell.high / cell.low) / 2 for cell in results]
+        ratios.append(np.median(halves) / (NORMAL_95 * 2**0.5 * scatter) if scatter else np.inf)
+        held += [
+            one.low <= other.value <= one.high for one in results for other in results if one is not other
+        ]
+    return Repeated(np.array(ratios), float(np.mean(held)))

@@ -95,6 +95,7 @@ KINDS = (
     Kind("sticky, stays 0.9", lambda rng, n: sticky(rng, n, 0.9), stay=0.9),
     Kind("sticky, stays 0.95", lambda rng, n: sticky(rng, n, 0.95), stay=0.95),
     Kind("sticky, stays 0.98", lambda rng, n: sticky(rng, n, 0.98), stay=0.98),
+    Kind("sticky, stays 0.99", lambda rng, n: sticky(rng, n, 0.99), stay=0.99),
     Kind("quantised 0.5 %", quantised, resolution=STEP),
     Kind("drift 1 % in 30", drifting),
 )

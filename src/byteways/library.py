@@ -294,6 +294,7 @@ def measure(
     """
     from byteways.cli.run_options import options_of
     from byteways.cli.run_task import default_folder
+    from byteways.explain.best.open_comparisons import open_cases
     from byteways.plan.suite import load as load_suite
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.interruption import Interruption
@@ -313,6 +314,7 @@ def measure(
             measure_from_python(
                 *(chosen, options, folder, command_line, _display(progress), interruption),
                 simulation=simulation,
+                open_cases=open_cases,
             )
         except Interrupted as stopped:
             raise KeyboardInterrupt(f"interrupted by {stopped}; byteways.load('{folder}')") from None

@@ -20,7 +20,7 @@ from byteways.explain.results.repeatability import (
     spreads,
     student,
 )
-from byteways.explain.results.summary import Result, ResultGroup
+from byteways.explain.results.summary import Result
 
 
 @pytest.mark.parametrize(
@@ -112,13 +112,6 @@ def test_polygamma_functions() -> None:
     assert _trigamma(1.0) == pytest.approx(math.pi**2 / 6, rel=1e-8)
     assert _trigamma(0.5) == pytest.approx(math.pi**2 / 2, rel=1e-8)
     assert _trigamma(8.0) == pytest.approx(0.133137014694, rel=1e-8)
-
-
-@pytest.mark.parametrize(("misjudged", "whole"), [(1, False), (2, True)])
-def test_a_group_is_misjudged_like_its_median(misjudged: int, whole: bool) -> None:
-    """Catches a group that is judged by any one of its cells, or by all."""
-    each: Any = tuple(SimpleNamespace(misjudged=number < misjudged) for number in range(3))
-    assert ResultGroup(each, 1.0, 0.9, 1.1).misjudged == whole
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from byteways.explain.claims.finding import Finding
+    from byteways.explain.results.summary import RecordedRun
 
 #: Prints the outcome: receives the run, its number of records by status, and the path of the report.
 Tell = Callable[[RunFolder, Counter[str], Path | None], None]
@@ -84,7 +85,7 @@ def measure_and_report(
             interruption.at_once = conductor.kill_at_once
 
         with Progress(len(execution.remaining), interruption, stderr_screen()) as progress:
-            execution.measure(progress, on_start, progress.begins_round)
+            execution.measure(progress, on_start, progress.begins_round, _open_cases)
         folder = RunFolder(execution.folder)
         counts = Counter(record.status for record in folder.records)
         told = counts_text(Counter(record.display_status for record in folder.records), voice)
@@ -93,6 +94,8 @@ def measure_and_report(
             say(left)
         if beyond := _beyond_limit(folder):
             say(beyond)
+        if settled := settled_text(execution, folder):
+            say(settled)
         written = None
         if report:
             from byteways.report import write_report
@@ -104,6 +107,33 @@ def measure_and_report(
     if execution.state == "interrupted":
         return interrupted(interruption, execution.folder)
     return _status(execution, folder, voice)
+
+
+def _open_cases(folder: Path) -> list[str]:
+    from byteways.explain.best.open_comparisons import open_cases
+
+    return open_cases(folder)
+
+
+def settled_text(execution: Execution, run: RecordedRun) -> str:
+    """Says that further rounds decided the comparisons of the first page, or what would; '' if there were
+    none and none are needed.
+    """
+    from byteways.explain.best.open_comparisons import open_comparisons, what_is_open
+    from byteways.explain.results.index import Index
+
+    own = 1 + max((one.round for one in execution.planned), default=0)
+    if own < LEAST_RANKED or _for_s(execution) or execution.state != "complete":
+        return ""
+    if found := open_comparisons(Index.of(run)):
+        return what_is_open(found)
+    return f"the comparisons of the first page are decided after {own} rounds" if _settled(execution) else ""
+
+
+def _settled(execution: Execution) -> bool:
+    """Whether the run has rounds that its suite does not ask for."""
+    asked: int = execution.manifest["suite"]["rounds"]
+    return 1 + max(one.round for one in execution.planned) > asked
 
 
 def interrupted(interruption: Interruption, folder: Path) -> int:

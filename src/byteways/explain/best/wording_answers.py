@@ -5,7 +5,6 @@ from __future__ import annotations
 from byteways.explain.best.ranking import Ranking, Rival, Unranked
 from byteways.explain.best.wording_rankings import faster_elsewhere, tied_interfaces
 from byteways.explain.claims.claim import LEADS, MIXED, TIE, TRAILS
-from byteways.explain.claims.compare import unsteady
 from byteways.explain.claims.phrases import of_peak, rate, way
 from byteways.explain.claims.wording import agreement, faster, no_difference
 from byteways.explain.results.counting import listed
@@ -37,8 +36,6 @@ def doubt(ranking: Ranking, voice: Voice = MEASURED) -> str:
     if following.claim.verdict not in (LEADS, TIE):
         return f"the results are {following.claim.reason}"
     words = dict.fromkeys(word for cell in ranking.group.cells for word in cell.doubts)
-    if any(unsteady(one.claim) for one in ranking.ties):
-        return ", ".join(words) or "noisy"
     if tied := tied_interfaces(ranking):
         rivals = [one.claim for one in ranking.ties if one.variant.interface in tied]
         return no_difference([ranking.variant.interface, *(_tied(ranking, name) for name in tied)], rivals)
@@ -84,4 +81,4 @@ def _beside(rival: Rival, best: ResultGroup) -> str:
         return f"{faster(claim)} {name}{agreement(claim)}"
     if rival.group.value > best.value:  # it is not the best because its rounds scatter (ranking.py)
         return f"beside {name}, whose rounds scatter too much to rank it first"
-    return f"{'too noisy to rank against' if unsteady(claim) else 'next'} {name}"
+    return f"next {name}"

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from byteways.explain.best.ranking import Ranking, Rival
 from byteways.explain.claims.claim import TIE, Claim
-from byteways.explain.claims.compare import unsteady
 from byteways.explain.claims.phrases import marked, of_peak, rate, sentence, way, with_span
 from byteways.explain.claims.wording import (
     NO_DIFFERENCE,
@@ -58,8 +57,6 @@ def _level(claims: Sequence[Claim]) -> str:
     """'no significant difference from', or what else keeps the best from a lead."""
     if any(claim.verdict != TIE for claim in claims):
         return "on some paths behind"
-    if any(map(unsteady, claims)):
-        return "too noisy to rank against"
     if any(claim.undecided for claim in claims):
         return f"{UNDECIDED} ({ratio_between(claims)}) against"
     return f"{NO_DIFFERENCE} from"

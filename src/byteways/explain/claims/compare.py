@@ -5,13 +5,14 @@ its simultaneous interval. Sentences are rendered from claims only (wording.py).
 
 A lead must be at least 1 % and exceed an interval corrected for the number of comparisons (Šidák); otherwise
 the claim is a tie. Results must share path, size, cache state, pattern, byte count and timing, except what a
-caller names. Over several paths, a lead requires that most paths lead and none trails.
+caller names. Over several paths, a lead requires that none trails and that most lead, each by itself or in
+agreement with the ratio over all of them (effects.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import exp, log, sqrt
 from statistics import fmean, median, stdev
@@ -27,6 +28,7 @@ from byteways.explain.claims.claim import (
     Reference,
     cells_of,
 )
+from byteways.explain.claims.effects import Effect, deviation_of_ratio, path_effect, pooled_effect
 from byteways.explain.results.families import comparisons_within, pairs_of
 from byteways.explain.results.repeatability import (
     CONFIDENCE,
@@ -42,13 +44,11 @@ from byteways.explain.results.summary import Result, ResultGroup, group_by
 from byteways.plan.interfaces import metric_of
 from byteways.plan.options import TIMING
 
-#: Least relative difference for a lead, however certain a smaller one is.
-LEAST_LEAD = 0.01
-#: The same if samples are unsteady, so that intervals are too narrow.
-MISJUDGED_LEAD = 0.1
 #: Widest half of an interval of logarithms: a factor of 10^43, which says nothing and is still a number.
 WIDEST_INTERVAL = 100.0
 
+#: Of results that are not compared.
+_NO_EFFECT = Effect(1.0, 0.0, 0.0)
 
 #: Fields that must be equal unless a caller declares them different. Timings between ranks are other loops:
 #: back to back, from a common start, or those of OSU's programs.
@@ -101,8 +101,10 @@ def compare(
         comparisons = max([pairs_of(ways), *within])
     ranked = [(one, other) for one, other in pairs if one.ranked and other.ranked]
     reason = _obstacle(pairs, ranked, across)
-    effects = [] if reason else [_effect(one, other, comparisons) for one, other in ranked]
-    return _claim(first, second, (kind, quantity, comparisons), effects, reason, names)
+    level = for_many(comparisons)
+    effects = [] if reason else [path_effect(*pair, level) for pair in ranked]
+    pooled = None if reason else pooled_effect(ranked, level)
+    return _claim(first, second, (kind, quantity, comparisons), effects, reason, names, pooled)
 
 
 def summed(parts: Sequence[Result]) -> Result:
@@ -115,45 +117,7 @@ def summed(parts: Sequence[Result]) -> Result:
     shared = any(part.spread.shared for part in parts)
     spread = Spread(sqrt(whole) / one_round, whole**2 / sum(degrees), shared)
     low, high = spread.interval(total, first.rounds)
-    return replace(first, value=total, low=low, high=high, spread=spread, sum_of=tuple(parts))
-
-
-@dataclass(frozen=True)
-class _Effect:
-    """The ratio of one pair of results, with its interval."""
-
-    ratio: float
-    low: float
-    high: float
-    least: float  # smaller relative differences do not count
-
-    @property
-    def leads(self) -> bool:
-        return self.low > 1 and self.ratio >= 1 + self.least
-
-    @property
-    def trails(self) -> bool:
-        return self.high < 1 and self.ratio * (1 + self.least) <= 1
-
-
-def _effect(one: Result, other: Result, comparisons: int) -> _Effect:
-    least = MISJUDGED_LEAD if one.misjudged or other.misjudged else LEAST_LEAD
-    if one.value <= 0 or other.value <= 0:
-        return _Effect(1.0, 0.0, 2.0, least)
-    deviation, freedom = _of_ratio(one, other)
-    half = student(for_many(comparisons), freedom) * deviation
-    ratio = log(one.value / other.value)
-    return _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
-
-
-def _of_ratio(one: Result, other: Result) -> tuple[float, float]:
-    """Returns the standard deviation of the logarithm of the ratio, and its degrees of freedom."""
-    parts = [(cell.spread.of_median(cell.rounds) ** 2, cell.spread.freedom) for cell in (one, other)]
-    total = sum(square for square, _ in parts)
-    if one.spread.shared and other.spread.shared:  # nearly the same estimate: count it once
-        return sqrt(total), min(degrees for _, degrees in parts)
-    # Welch and Satterthwaite
-    return sqrt(total), total**2 / sum(square**2 / degrees for square, degrees in parts)
+    return replace(first, value=total, low=low, high=high, spread=spread, sum_of=tuple(parts), by_round={})
 
 
 def compare_all(pairs: Sequence[tuple[Result, Result]], *, kind: str = "difference") -> list[Claim]:
@@ -189,8 +153,7 @@ def compare_with_reference(cell: Result, reference: Reference, *, kind: str, com
     freedom = total**2 / (own**2 / cell.spread.freedom + expected**2 / reference.freedom)
     half = min(student(for_many(comparisons), freedom) * sqrt(total), WIDEST_INTERVAL)
     ratio = log(cell.value / reference.value)
-    least = MISJUDGED_LEAD if cell.misjudged else LEAST_LEAD
-    effect = _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
+    effect = Effect.around(ratio, half)
     around = min(student(1 - CONFIDENCE, reference.freedom) * reference.deviation, WIDEST_INTERVAL)
     low, high = reference.value * exp(-around), reference.value * exp(around)
     other = replace(cell, value=reference.value, low=low, high=high)
@@ -201,14 +164,8 @@ def _chance(one: Result, other: Result) -> float:
     """Returns the probability of a ratio as far from 1 as this one if both results are equal."""
     if one.value <= 0 or other.value <= 0:
         return 1.0
-    deviation, freedom = _of_ratio(one, other)
+    deviation, freedom = deviation_of_ratio(one, other)
     return exceeded(abs(log(one.value / other.value)) / deviation, freedom)
-
-
-def unsteady(claim: Claim) -> bool:
-    """Whether a tie is due to unsteady samples although the intervals show a lead."""
-    lead = max(claim.effect, 1 / claim.effect) if claim.effect > 0 else 1.0
-    return not claim.differ and lead >= 1 + LEAST_LEAD and not claim.low <= 1 <= claim.high
 
 
 def _obstacle(
@@ -234,23 +191,25 @@ def _claim(
     first: Result | ResultGroup,
     second: Result | ResultGroup,
     what: tuple[str, str, int],
-    effects: Sequence[_Effect],
+    effects: Sequence[Effect],
     reason: str,
     names: tuple[str, str],
+    pooled: Effect | None = None,
 ) -> Claim:
     kind, quantity, comparisons = what
-    agree = sum(effect.leads for effect in effects)
-    against = sum(effect.trails for effect in effects)
+    agree = sum(effect.leads or _shares(effect, pooled, leads=True) for effect in effects)
+    against = sum(effect.trails or _shares(effect, pooled, leads=False) for effect in effects)
     by_rate = metric_of(cells_of(first)[0].record.interface) == "bandwidth"
+    whole = min(filter(None, (_middle(effects), pooled)), key=lambda effect: effect.width, default=_NO_EFFECT)
     return Claim(
         kind,
         _verdict(len(effects), agree, against),
         quantity or ("bandwidth" if by_rate else "latency"),
         (first, second),
         names,
-        _middle([effect.ratio for effect in effects]) if effects else 1.0,
-        _middle([effect.low for effect in effects]) if effects else 0.0,
-        _middle([effect.high for effect in effects]) if effects else 0.0,
+        whole.ratio,
+        whole.low,
+        whole.high,
         comparisons,
         len(effects),
         agree,
@@ -259,9 +218,24 @@ def _claim(
     )
 
 
-def _middle(values: Sequence[float]) -> float:
-    """Returns the median; that of one value, the usual number, is itself."""
-    return values[0] if len(values) == 1 else median(values)
+def _shares(effect: Effect, pooled: Effect | None, *, leads: bool) -> bool:
+    """Whether a path goes along with a lead, or a lag, that all paths show together."""
+    if pooled is None:
+        return False
+    if leads:
+        return pooled.leads and effect.ratio > 1 and effect.high >= pooled.ratio
+    return pooled.trails and effect.ratio < 1 and effect.low <= pooled.ratio
+
+
+def _middle(effects: Sequence[Effect]) -> Effect | None:
+    """Returns the median over paths; that of one path, the usual number, is itself."""
+    if len(effects) < 2:
+        return effects[0] if effects else None
+    return Effect(
+        median(effect.ratio for effect in effects),
+        median(effect.low for effect in effects),
+        median(effect.high for effect in effects),
+    )
 
 
 def _verdict(pairs: int, agree: int, against: int) -> str:
@@ -288,8 +262,7 @@ def moved(series: Sequence[tuple[Result, Sequence[float]]]) -> list[Claim]:
         late, early = values[-third:], values[:third]
         ratio = fmean(log(value) for value in late) - fmean(log(value) for value in early)
         half = student(for_many(len(series)), spread.freedom) * spread.deviation * sqrt(2 / third)
-        least = MISJUDGED_LEAD if cell.misjudged else LEAST_LEAD
-        effect = _Effect(exp(ratio), exp(ratio - half), exp(ratio + half), least)
+        effect = Effect.around(ratio, half)
         last, first = (
             replace(cell, value=value, low=value * exp(-half), high=value * exp(half))
             for value in (exp(fmean(map(log, late))), exp(fmean(map(log, early))))

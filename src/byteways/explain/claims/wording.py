@@ -9,7 +9,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from math import inf
 
 from byteways.explain.claims.claim import MIXED, NOT_COMPARED, TIE, Claim
-from byteways.explain.claims.compare import unsteady
 from byteways.explain.claims.phrases import (
     DIFFERENCE_DIGITS,
     GREATEST_FACTOR,
@@ -125,7 +124,7 @@ def difference_text(claim: Claim) -> str:
         return "the paths disagree"
     if claim.verdict != TIE:
         return "not compared"
-    return "too noisy to rank" if unsteady(claim) else alike(claim)
+    return alike(claim)
 
 
 def alike(*claims: Claim) -> str:
@@ -155,8 +154,8 @@ def no_difference(names: Sequence[str], claims: Sequence[Claim]) -> str:
 
     Args:
         names: What was compared.
-        claims: All comparisons among them, of which none may lead over all others. That one differs by path,
-            is too noisy, decides nothing or was not made is no equality, and is said instead.
+        claims: All comparisons among them, of which none may lead over all others. A comparison that
+            differs by path, decides nothing or was not made is no equality: the statement says so.
     """
     statement, reason = _no_lead(listed(list(names)), claims)
     return f"{statement}: {reason}" if reason else statement
@@ -176,15 +175,13 @@ def _no_lead(names: str, claims: Sequence[Claim]) -> tuple[str, str]:
         return f"{names} are not compared", missing.reason
     if any(claim.verdict != TIE for claim in claims):
         return f"{names} lead on different paths", ""
-    if any(map(unsteady, claims)):
-        return f"{names} are not ranked", "their samples are too noisy"
     if any(claim.undecided for claim in claims):
         return f"{UNDECIDED} between {names} ({ratio_between(claims)})", ""
     return f"no significant difference between {names}", ""
 
 
 def tie(claims: Claim | Sequence[Claim], names: Sequence[str]) -> str:
-    """Words a tie, or results too noisy to rank. Raises ValueError for other claims."""
+    """Words a tie. Raises ValueError for other claims."""
     some = [claims] if isinstance(claims, Claim) else claims
     if unlike := [claim.verdict for claim in some if claim.verdict != TIE]:
         raise ValueError(f"no tie in a claim that says {unlike[0]}")
@@ -221,9 +218,7 @@ def no_loss(claim: Claim) -> str:
 
 
 def part_kept(claim: Claim) -> str:
-    """'51 %': the first as a part of the second, '100 % (no significant difference)', '95 % (too noisy to
-    rank)'.
-    """
+    """'51 %': the first as a part of the second, '100 % (no significant difference)'."""
     kept, low, high = 100 * claim.effect, 100 * claim.low, 100 * claim.high
     share = f"{supported(kept, low, high, DIFFERENCE_DIGITS)} %"
     return share if claim.differ else f"{share} ({difference_text(claim)})"

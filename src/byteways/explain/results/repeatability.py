@@ -16,10 +16,15 @@ from functools import cached_property, lru_cache
 from math import exp, inf, isinf, lgamma, log, log1p, pi, sqrt
 from statistics import NormalDist, fmean, median
 
+from byteways.explain.results.two_states import have_two_states
+
 #: Least number of rounds for a result to be ranked.
 LEAST_ROUNDS = 3
 #: Least degrees of freedom of a group of like cases; a smaller group joins the next wider one.
-LEAST_GROUP_FREEDOM = 20
+LEAST_GROUP_FREEDOM = 6
+#: Degrees of freedom below which a group does not show how much its variances differ: each case then has at
+#: least the mean variance of the group.
+FEW_FREEDOM = 12
 #: Confidence of every interval.
 CONFIDENCE = 0.95
 #: Simultaneous confidence of a ranking's comparisons. Pooled variances of similar but unequal cases made
@@ -40,6 +45,11 @@ _MODERATE, _LEAST_LEVEL = 20.0, 1e-7
 _LEAST_DEVIATION = 1e-7
 
 
+def median_variance(count: int) -> float:
+    """Returns the variance of the median of so many normal values of variance 1."""
+    return _MEDIAN_VARIANCE.get(count, _MANY / count)
+
+
 @dataclass(frozen=True)
 class Spread:
     """Relative standard deviation of one round's result, and its degrees of freedom."""
@@ -47,10 +57,11 @@ class Spread:
     deviation: float
     freedom: float
     shared: bool = False  # pooled with like cases: two such estimates are not independent
+    two_states: bool = False  # a round is in one of two states, and so is the median of any number
 
     def of_median(self, rounds: int) -> float:
         """Returns the standard deviation of the median over rounds."""
-        return self.deviation * sqrt(_MEDIAN_VARIANCE.get(rounds, _MANY / rounds))
+        return self.deviation * sqrt(1.0 if self.two_states else median_variance(rounds))
 
     def interval(self, value: float, rounds: int) -> tuple[float, float]:
         """Returns the range of another run's result with as many rounds, with 95 % confidence.
@@ -79,7 +90,11 @@ class Rounds:
 
     @cached_property
     def variance(self) -> float:
-        return _variance([log(value) for value in self.values]) if self.freedom else 0.0
+        return _variance(self.logarithms) if self.freedom else 0.0
+
+    @cached_property
+    def logarithms(self) -> list[float]:
+        return [log(value) for value in self.values]
 
 
 def _variance(values: Sequence[float]) -> float:
@@ -109,6 +124,8 @@ class _Prior:
     variance: float
     freedom: float
     total: int  # degrees of freedom of all cases
+    two_states: bool = False
+    within: float = 1.0  # factor on the errors within rounds, which exceed what the rounds scatter
 
 
 def _prior(cases: Sequence[Rounds]) -> _Prior:
@@ -118,11 +135,26 @@ def _prior(cases: Sequence[Rounds]) -> _Prior:
     freedoms = [case.freedom for case in cases]
     logs = [log(one) - _digamma(d / 2) + log(d / 2) for one, d in zip(variances, freedoms, strict=True)]
     scatter = (_variance(logs) if len(logs) > 1 else 0.0) - fmean(_trigamma(d / 2) for d in freedoms)
-    if scatter <= 0:  # explained by chance: one common variance
+    within = _part_of_within(cases, total)
+    divided = have_two_states([case.logarithms for case in cases])
+    # A case that stayed in one of two states has no variance by chance alone.
+    if scatter <= 0 or divided or total < FEW_FREEDOM:  # explained by chance: one common variance
         pooled = sum(one * d for one, d in zip(variances, freedoms, strict=True)) / total
-        return _Prior(pooled, inf, total)
+        return _Prior(pooled, inf, total, divided, within)
     freedom = 2 * _inverse_trigamma(scatter)
-    return _Prior(exp(fmean(logs) + _digamma(freedom / 2) - log(freedom / 2)), freedom, total)
+    variance = exp(fmean(logs) + _digamma(freedom / 2) - log(freedom / 2))
+    return _Prior(variance, freedom, total, False, within)
+
+
+def _part_of_within(cases: Sequence[Rounds], total: int) -> float:
+    """Returns by how much the errors from samples within rounds exceed the scatter of like cases' rounds.
+
+    They are intervals of order statistics, widened for dependent samples: a factor of 1.0 and less, with one
+    standard error of the scatter as a margin.
+    """
+    between = sum(case.freedom * case.variance for case in cases)
+    within = sum(case.freedom * case.within**2 for case in cases)
+    return min(1.0, sqrt(between / within * (1 + sqrt(2 / total)))) if within else 1.0
 
 
 def _spread(case: Rounds, known: Mapping[Hashable, _Prior]) -> Spread:
@@ -130,13 +162,16 @@ def _spread(case: Rounds, known: Mapping[Hashable, _Prior]) -> Spread:
     if prior is None or not case.freedom:
         between, freedom = case.variance, float(max(case.freedom, 1))
     elif isinf(prior.freedom):
-        between, freedom = prior.variance, float(prior.total)
+        own = case.variance if prior.total < FEW_FREEDOM else 0.0
+        between, freedom = max(prior.variance, own), float(prior.total)
     else:
         between = (prior.freedom * prior.variance + case.freedom * case.variance) / (
             prior.freedom + case.freedom
         )
         freedom = min(prior.freedom + case.freedom, float(prior.total))
-    return Spread(max(sqrt(between), case.within, _LEAST_DEVIATION), freedom, prior is not None)
+    within = case.within * (prior.within if prior else 1.0)
+    deviation = max(sqrt(between), within, _LEAST_DEVIATION)
+    return Spread(deviation, freedom, prior is not None, prior is not None and prior.two_states)
 
 
 def for_many(comparisons: int) -> float:
@@ -178,6 +213,17 @@ def _near(level: float, freedom: float) -> float:
 def exceeded(t: float, freedom: float) -> float:
     """Returns the probability that |t| is exceeded, of Student's distribution."""
     return _incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
+
+
+def f_exceeded(ratio: float, above: float, below: float) -> float:
+    """Returns the probability that a ratio of two variances is exceeded, of Fisher's distribution.
+
+    Args:
+        ratio: Of the variances.
+        above: Degrees of freedom of the numerator.
+        below: Of the denominator.
+    """
+    return _incomplete_beta(below / 2, above / 2, below / (below + above * ratio))
 
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:

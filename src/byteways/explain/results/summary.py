@@ -27,8 +27,6 @@ from byteways.topology.model import Topology
 
 #: Word in sentences for flows that overlapped only partly (like those of UNSETTLED).
 PARTIAL = "partial overlap"
-#: Warnings for which the CI is too narrow; a difference then counts from a tenth on.
-MISJUDGED = {"few-samples", "few-operations", "drift", "bimodal", "serialised"}
 
 #: Warnings whose results are not ranked: the interval is too narrow, or the memory is of another kind.
 UNRANKED = ("short-batch", "page-size")
@@ -83,6 +81,7 @@ class Result:
     spread: Spread
     common: frozenset[str] = frozenset()  # timing options that all cells of the run share
     sum_of: tuple[Result, ...] = ()  # the summands (compare.summed)
+    by_round: Mapping[int, float] = field(default_factory=dict, repr=False, compare=False)  # unit of `value`
     families: Families = field(default_factory=Families, repr=False, compare=False)  # those of its run
 
     @property
@@ -249,11 +248,6 @@ class Result:
             found.append(PARTIAL)
         return tuple(found)
 
-    @cached_property
-    def misjudged(self) -> bool:
-        """Whether the CI is too narrow: samples are few, drifting, bimodal or serialised."""
-        return self.partial or bool(MISJUDGED & set(self.warning_ids))
-
 
 @dataclass(frozen=True)
 class ResultGroup:
@@ -269,11 +263,6 @@ class ResultGroup:
         """The common peak; None if unknown or different between pairs."""
         found = {cell.peak for cell in self.cells}
         return found.pop() if len(found) == 1 else None
-
-    @property
-    def misjudged(self) -> bool:
-        """Whether at least half of the cells are misjudged, and so the median."""
-        return 2 * sum(cell.misjudged for cell in self.cells) >= len(self.cells)
 
 
 def kind_of_pair(source: str, destination: str) -> str:
@@ -343,7 +332,8 @@ def _cell(
 ) -> Result:
     value = median(rounds.values)
     low, high = spread.interval(value, len(case)) if len(case) > 1 else interval(case[0])
-    return Result(case[0], case, value, low, high, spread, common, families=families)
+    by_round = dict(zip((record.round for record in case), rounds.values, strict=True))
+    return Result(case[0], case, value, low, high, spread, common, families=families, by_round=by_round)
 
 
 def pool(members: Sequence[Result]) -> ResultGroup:

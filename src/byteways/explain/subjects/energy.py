@@ -87,10 +87,12 @@ def _rounds(cell: Result, fields: Sequence[Mapping[str, Any]]) -> Rounds:
 
 
 def _as_cell(cell: Result, fields: Sequence[Mapping[str, Any]], spread: Spread) -> Result:
-    cost = median(float(field["joules_per_GB"]) for field in fields)
+    costs = [float(field["joules_per_GB"]) for field in fields]
+    cost = median(costs)
     low, high = spread.interval(cost, len(fields)) if len(fields) > 1 else _interval(fields[0])
     records = tuple(record for record in cell.records if record.energy and "reason" not in record.energy)
-    return replace(cell, records=records, value=cost, low=low, high=high, spread=spread)
+    by_round = dict(zip((record.round for record in records), costs, strict=True))
+    return replace(cell, records=records, value=cost, low=low, high=high, spread=spread, by_round=by_round)
 
 
 def _interval(field: Mapping[str, Any]) -> tuple[float, float]:

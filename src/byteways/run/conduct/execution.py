@@ -36,6 +36,7 @@ from byteways.run.conduct.opening import Opened, open_machine
 from byteways.run.conduct.probe import Probe
 from byteways.run.conduct.process import WorkerProcess
 from byteways.run.conduct.rank_checks import check_ranks, doubts_about_ranks
+from byteways.run.conduct.settling import OpenCases, settling
 from byteways.run.conduct.simulation import Simulation, recorded_simulation, simulated_deadline_s
 from byteways.run.conduct.skipped_cases import Lacks, check_some
 from byteways.run.shared.launchers import Job, check_launcher, job_for
@@ -136,12 +137,14 @@ class Execution:
         observer: Observer,
         on_start: Callable[[Conductor], None] = lambda _: None,
         on_round: Callable[[int, int], None] = lambda number, cases: None,
+        open_cases: OpenCases | None = None,
     ) -> None:
         """Measures what remains; then sets `state` to `complete` or `interrupted`, also in the manifest.
 
         Args:
             on_start: Receives the conductor before it begins.
             on_round: Receives the number of an additional round (from 1) and its number of cases.
+            open_cases: Says which cases further rounds are to measure (settling.py); None: none.
 
         Raises:
             BytewaysError: The journal cannot be written; everything recorded before is kept.
@@ -176,7 +179,7 @@ class Execution:
         self.state = "interrupted"
         try:
             if self.repetition is None:
-                conductor.run(self.remaining)
+                self._settle(conductor, open_cases, on_round)
             else:
                 self._repeat(conductor, self.repetition, on_round)
             self.state = "complete"
@@ -186,6 +189,31 @@ class Execution:
         wall_s = time.monotonic() - self.started
         self.manifest = manifests.finish(self.manifest, self.state, wall_s)
         manifests.write(self.folder, self.manifest)
+
+    def _settle(
+        self, conductor: Conductor, open_cases: OpenCases | None, on_round: Callable[[int, int], None]
+    ) -> None:
+        """Measures what remains, then the rounds that open comparisons need."""
+        if open_cases is None:
+            conductor.run(self.remaining)
+            return
+        conductor.run(self.remaining, keep_worker=True)
+        options = RunOptions.from_json(self.manifest["options"])
+        spent_s = self.spent_s + time.monotonic() - self.started
+        simulated = recorded_simulation(self.folder, self.manifest) is not None
+        further = settling(self.folder, self.planned, options, self.budget_s, 0.0 if simulated else spent_s)
+        for cases in further.rounds(open_cases) if further else ():
+            self._add_round(cases, on_round)
+            conductor.run(cases, keep_worker=True)
+        conductor.run([])
+
+    def _add_round(self, cases: Sequence[PlannedCase], on_round: Callable[[int, int], None]) -> None:
+        """Adds a round to the plan of the run before it is measured."""
+        plan_file.append(self.folder, cases)
+        self.planned += cases
+        self.manifest = {**self.manifest, "planned": self.manifest["planned"] + len(cases)}
+        manifests.write(self.folder, self.manifest)
+        on_round(cases[0].round, len(cases))
 
     def _repeat(
         self, conductor: Conductor, repetition: Repetition, on_round: Callable[[int, int], None]
@@ -198,11 +226,7 @@ class Execution:
             if repetition.over(number) or (until is not None and time.monotonic() >= until):
                 break
             cases = repetition.round(number)
-            plan_file.append(self.folder, cases)
-            self.planned += cases
-            self.manifest = {**self.manifest, "planned": self.manifest["planned"] + len(cases)}
-            manifests.write(self.folder, self.manifest)
-            on_round(number, len(cases))
+            self._add_round(cases, on_round)
             number += 1
         conductor.run([])
         # An interrupted run keeps its unmeasured cases in the plan, and --resume measures them.

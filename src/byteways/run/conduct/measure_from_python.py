@@ -14,6 +14,7 @@ from byteways.record.run_folder import RunFolder
 from byteways.run.conduct.conductor import Conductor, Interrupted, Observer
 from byteways.run.conduct.execution import begin
 from byteways.run.conduct.interruption import Interruption
+from byteways.run.conduct.settling import OpenCases
 from byteways.run.conduct.simulation import Simulation
 from byteways.run.shared.options import RunOptions
 
@@ -61,6 +62,7 @@ def measure_from_python(
     displays: Displays,
     interruption: Interruption,
     simulation: Simulation | None = None,
+    open_cases: OpenCases | None = None,
 ) -> RunFolder:
     """Measures a suite into a new folder and returns the run.
 
@@ -72,6 +74,7 @@ def measure_from_python(
         displays: Shows progress.
         interruption: Ends the run where requested; the caller activates it.
         simulation: The simulated machine; None: this machine.
+        open_cases: Says which cases further rounds are to measure; None: none.
 
     Raises:
         BytewaysError: As begin(), or the journal cannot be written.
@@ -84,7 +87,7 @@ def measure_from_python(
             interruption.at_once = conductor.kill_at_once
 
         with displays(len(execution.remaining), interruption) as display:
-            execution.measure(display, on_start, display.begins_round)
+            execution.measure(display, on_start, display.begins_round, open_cases)
     finally:
         if interruption.hurried:
             interruption.at_once()

@@ -1,0 +1,103 @@
+"""Which comparisons of the first page a run has not decided, and what would decide them.
+
+The first page shows the best interface of each kind of pair and link class at a few sizes (headline.py). A
+comparison is open if an alternative ties with the best one although the interval of their ratio is wide, or
+although it is ahead or behind by more than equal results may be. Alternatives that trail are out: further
+rounds measure those that may still be the best (successive elimination; E. Even-Dar, S. Mannor, Y. Mansour,
+J. Mach. Learn. Res. 7, 2006).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, inf, log
+from pathlib import Path
+
+from byteways.explain.best.headline import Lead, headline
+from byteways.explain.best.ranking import Rival
+from byteways.explain.claims.claim import EQUAL_WITHIN, TIE, Claim
+from byteways.explain.claims.wording import UNDECIDED, ratio_between
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Result
+from byteways.record.run_folder import RunFolder
+from byteways.units import format_size
+
+#: More rounds than this are not recommended: such a difference is within what runs differ.
+MOST_TO_ASK = 100
+
+
+@dataclass(frozen=True)
+class OpenComparison:
+    """Two alternatives of which the run does not show the better one."""
+
+    label: str  # of the pairs: "host > GPU"
+    lead: Lead
+    rival: Rival
+
+    @property
+    def claim(self) -> Claim:
+        return self.rival.claim
+
+    @property
+    def cells(self) -> tuple[Result, ...]:
+        """The results of both sides."""
+        return (*self.lead.group.cells, *self.rival.group.cells)
+
+    @property
+    def rounds(self) -> int:
+        """The fewest rounds of a result."""
+        return min(cell.rounds for cell in self.cells)
+
+    @property
+    def rounds_needed(self) -> float:
+        """Rounds that would show the difference if it is as measured; infinite if there is none.
+
+        The interval narrows with the square root of the number of rounds.
+        """
+        half, effect = log(self.claim.high / self.claim.low) / 2, abs(log(self.claim.effect))
+        return ceil(self.rounds * (half / effect) ** 2) if effect else inf
+
+
+def open_comparisons(index: Index) -> list[OpenComparison]:
+    """Returns the open comparisons of the first page, in its order, each once."""
+    found: dict[frozenset[str], OpenComparison] = {}
+    for one in _all(index):
+        found.setdefault(frozenset(cell.record.case_id for cell in one.cells), one)
+    return [*found.values()]
+
+
+def _all(index: Index) -> Iterator[OpenComparison]:
+    table = headline(index)
+    for label, leads in table.rows if table else ():
+        for lead in leads:
+            if isinstance(lead, Lead):
+                interfaces: set[str] = {lead.variant.interface}
+                for rival in lead.ranking.rivals:
+                    if rival.variant.interface not in interfaces and is_open(rival.claim):
+                        interfaces.add(rival.variant.interface)
+                        yield OpenComparison(label, lead, rival)
+
+
+def is_open(claim: Claim) -> bool:
+    """Whether further rounds may show a difference."""
+    if claim.verdict != TIE or claim.low <= 0 or claim.effect <= 0:
+        return False
+    return claim.undecided or max(claim.effect, 1 / claim.effect) > 1 + EQUAL_WITHIN
+
+
+def open_cases(folder: Path) -> list[str]:
+    """Returns the identifiers of the cases that the open comparisons of a run need, each once."""
+    found = open_comparisons(Index(RunFolder(folder)))
+    return list(dict.fromkeys(cell.record.case_id for one in found for cell in one.cells))
+
+
+def what_is_open(found: Sequence[OpenComparison]) -> str:
+    """'not decided: host > GPU at 128 MiB, copy against kernel (0.9 to 1.2 times; 6 rounds would decide)'."""
+    first = found[0]
+    needed = first.rounds_needed
+    remedy = f"{needed:.0f} rounds would decide" if needed <= MOST_TO_ASK else "they may be equal"
+    names = f"{first.lead.variant.interface} against {first.rival.variant.interface}"
+    where = f"{first.label} at {format_size(first.lead.size_bytes)}, {names}"
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"{UNDECIDED}: {where} ({ratio_between([first.claim])}; {remedy}){more}"

@@ -1,0 +1,78 @@
+"""Further rounds of cases whose comparisons a run has not decided.
+
+The rounds of the suite measure every case. Then only those are repeated that open comparisons need, round by
+round, until nothing is open, a case has MOST_ROUNDS, or the time for it is over. So time goes where it
+decides, and a quiet machine ends after the rounds of the suite. Which comparisons are open is for the caller
+to say: the conductor measures and does not compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from byteways.plan.case import PlannedCase
+from byteways.plan.suite_types import LEAST_RANKED
+from byteways.run.shared.options import RunOptions
+
+#: Rounds of a case at most: of ten, the median would scatter by no more than a twentieth less.
+MOST_ROUNDS = 9
+#: Time for further rounds without a budget from the user: a part of the plan's estimate, and seconds.
+FURTHER_PART, LEAST_FURTHER_S = 0.25, 2.0
+
+#: Returns the identifiers of the cases that the open comparisons of a run folder need.
+OpenCases = Callable[[Path], Collection[str]]
+
+
+@dataclass(frozen=True)
+class Settling:
+    """Further rounds of one run.
+
+    Its time is counted by the plan's estimates, so that a simulated run does not depend on this machine.
+    """
+
+    folder: Path
+    planned: Sequence[PlannedCase]
+    left_s: float
+
+    def rounds(self, open_cases: OpenCases) -> Iterator[list[PlannedCase]]:
+        """Yields the cases of each further round; each is measured before the next is asked for."""
+        first = {one.case.case_id: one for one in self.planned if one.round == 0 and one.reason is None}
+        number = 1 + max((one.round for one in self.planned), default=0)
+        left_s = self.left_s
+        while LEAST_RANKED <= number < MOST_ROUNDS:
+            wanted = set(open_cases(self.folder))
+            cases = [replace(one, round=number) for case, one in first.items() if case in wanted]
+            left_s -= sum(one.estimated_s for one in cases)
+            if not cases or left_s < 0:
+                return
+            # Neighbours change places, so that a slow drift favours neither side.
+            yield cases[:: -1 if number % 2 else 1]
+            number += 1
+
+
+def settling(
+    folder: Path,
+    planned: Sequence[PlannedCase],
+    options: RunOptions,
+    budget_s: float | None,
+    spent_s: float,
+) -> Settling | None:
+    """Returns the further rounds of a run; None if the user chose the rounds or the duration.
+
+    Args:
+        folder: The run folder.
+        planned: The whole plan.
+        options: Those of the run.
+        budget_s: The seconds of the run, from the user or the suite; None: unlimited.
+        spent_s: Of which these are over.
+    """
+    if options.rounds is not None or options.for_s is not None:
+        return None
+    estimated_s = sum(one.estimated_s for one in planned if one.reason is None)
+    extra_s = max(LEAST_FURTHER_S, FURTHER_PART * estimated_s)
+    if budget_s is not None:
+        rest_s = budget_s - max(spent_s, estimated_s)
+        extra_s = rest_s if options.budget_s is not None else min(extra_s, rest_s)
+    return Settling(folder, planned, extra_s)
