@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import re
 import sys
 import tempfile
 import warnings
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import byteways
-from byteways.simulate.library import load, names
+from byteways.simulate.library import names
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 from unpack_examples import EXAMPLES, unpack
@@ -64,21 +63,13 @@ def _gpus(run: byteways.Run) -> list[str | None]:
 def of_a_model(name: str, suite: str, only: Sequence[str]) -> Row:
     """Simulates a model under two seeds and compares the runs."""
     with tempfile.TemporaryDirectory() as folder:
-        runs = []
-        for seed in SEEDS:
-            model = Path(folder) / f"{name}-{seed}.toml"
-            model.write_text(with_seed(load(name).text, seed), encoding="utf-8")
-            out = Path(folder) / f"run-{seed}"
-            runs.append(byteways.measure(suite, machine=str(model), only=only, out=out, progress=False))
-        return row(name, *runs)
-
-
-def with_seed(text: str, seed: int) -> str:
-    """Returns a model's text with another seed. Raises ValueError if it has none."""
-    changed, count = re.subn(r"^seed = \[\d+,", f"seed = [{seed},", text, flags=re.MULTILINE)
-    if count != 1:
-        raise ValueError(f"{count} seeds in a model")
-    return changed
+        first, second = (
+            byteways.measure(
+                suite, machine=name, seed=seed, only=only, out=Path(folder) / str(seed), progress=False
+            )
+            for seed in SEEDS
+        )
+        return row(name, first, second)
 
 
 def table(title: str, rows: Sequence[Row]) -> bool:

@@ -273,6 +273,7 @@ def measure(
     budget_s: float | None = None,
     rounds: int | None = None,
     machine: str | None = None,
+    seed: int | None = None,
     progress: bool = True,
 ) -> Run:
     """Measures a suite on this machine, or simulates it, and returns the run. The arguments are those of
@@ -286,6 +287,7 @@ def measure(
         budget_s: Time limit in seconds; None: the suite's own.
         rounds: Rounds with fresh buffers; with fewer than three nothing is ranked.
         machine: Machine model to simulate; None: this machine.
+        seed: Seed of the simulated machine's noise; None: the model's.
         progress: Show a progress bar on a terminal or in a notebook, and lines on stderr elsewhere.
 
     Raises:
@@ -300,7 +302,7 @@ def measure(
     from byteways.run.conduct.measure_from_python import measure_from_python
     from byteways.run.conduct.simulation import simulation_of
 
-    chosen, simulation = load_suite(suite), simulation_of(machine, None)
+    chosen, simulation = load_suite(suite), simulation_of(machine, None, seed)
     options = options_of(only, size, budget_s, rounds)
     folder = Path(out) if out is not None else default_folder(chosen, simulation)
     interruption = Interruption()
