@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from byteways.simulate.model import SEED, MachineModel
+from byteways.simulate.model import NOISE_SEED, MachineModel
 from byteways.simulate.schema import OFF_THE_SHEET
 
 
@@ -18,7 +18,7 @@ def sheet(model: MachineModel, faults: Sequence[str] = (), seed: int | None = No
     """
     own = {key: fact.value for key, fact in model.facts.items() if key.split(".")[0] not in OFF_THE_SHEET}
     lines: list[str] = []
-    for key, value in (own if seed is None else {**own, SEED: seed}).items():
+    for key, value in (own if seed is None else {**own, NOISE_SEED: seed}).items():
         lines += _lines(key, value if isinstance(value, tuple) else (value,), value)
     lines += _lines("faults", tuple(faults), tuple(faults))
     return "".join(f"{line}\n" for line in lines)

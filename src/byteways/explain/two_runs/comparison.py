@@ -18,7 +18,8 @@ from byteways.explain.results.blamed_ranks import blamed_in
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import WHY_NOT_RANKED, RecordedRun, Result
 from byteways.explain.two_runs.environments import differences
-from byteways.explain.two_runs.paired_cases import ComparedCases, PairedCase
+from byteways.explain.two_runs.paired_cases import DEFAULT_LEAST_EFFECT, ComparedCases, PairedCase
+from byteways.explain.two_runs.pooled import pooled_changes
 from byteways.explain.two_runs.setting import method_changed
 from byteways.explain.two_runs.suspects import missing_links, parts_of
 from byteways.explain.two_runs.wording_comparison import page, whole_summary
@@ -51,7 +52,11 @@ class Comparison(ComparedCases):
 
 
 def compare_runs(
-    runs: Sequence[RecordedRun], names: Sequence[str], *, mixed: bool = False
+    runs: Sequence[RecordedRun],
+    names: Sequence[str],
+    *,
+    mixed: bool = False,
+    least_effect: float = DEFAULT_LEAST_EFFECT,
 ) -> list[Comparison]:
     """Compares the first run with each other one; all claims hold simultaneously (compare.compare_all).
 
@@ -59,6 +64,7 @@ def compare_runs(
         runs: Two or more runs.
         names: What they are called.
         mixed: Whether simulated runs may stand beside measured ones.
+        least_effect: Loss that a comparison must be able to find, as a part of 1; else it is not decided.
 
     Raises:
         BytewaysError: There is one run only, a run is named twice, simulated and measured runs are mixed
@@ -72,7 +78,7 @@ def compare_runs(
     for other, name, (pairs, reasons) in zip(others, names[1:], parts, strict=True):
         blamed = blamed_in(other.manifest, other.records)
         cases = [pair_of(one, two, next(claims), first.topology, blamed) for one, two in pairs]
-        found.append(_comparison((first, other), (names[0], name), cases, reasons))
+        found.append(_comparison((first, other), (names[0], name), cases, reasons, least_effect))
     return found
 
 
@@ -87,7 +93,11 @@ def pair_of(
 
 
 def _comparison(
-    runs: tuple[Index, Index], names: tuple[str, str], pairs: Sequence[PairedCase], reasons: Mapping[str, int]
+    runs: tuple[Index, Index],
+    names: tuple[str, str],
+    pairs: Sequence[PairedCase],
+    reasons: Mapping[str, int],
+    least_effect: float,
 ) -> Comparison:
     first, second = runs
     here, there = ({cell.record.case_id for cell in run.cells} for run in runs)
@@ -104,6 +114,8 @@ def _comparison(
         gpus(first.topology) == gpus(second.topology),
         missing_links(first.topology, second.topology),
         _missing(first, second),
+        pooled_changes([pair.claim for pair in pairs], first),
+        least_effect,
     )
 
 

@@ -19,7 +19,7 @@ from byteways.run.shared.private_folder import private_folder
 from byteways.settings import worker_command
 from byteways.simulate import MachineModel, load, load_text, sheet
 from byteways.simulate.faults import check_faults, check_rank_faults
-from byteways.simulate.model import MOST_SEED, SEED
+from byteways.simulate.model import MOST_NOISE_SEED, NOISE_SEED
 from byteways.system_errors import cannot_write
 from byteways.topology.model import Topology
 from byteways.writing import write
@@ -55,7 +55,7 @@ class Simulation:
     @property
     def own_seed(self) -> int:
         """The seed of the noise."""
-        return self.model.whole(SEED) if self.seed is None else self.seed
+        return self.model.whole(NOISE_SEED) if self.seed is None else self.seed
 
     @property
     def mark(self) -> str:
@@ -120,8 +120,8 @@ def simulation_of(
         BytewaysError: The model is unknown, a fault is invalid, the seed is out of range, or faults or a seed
             are given for a real machine.
     """
-    if seed is not None and not 0 <= seed <= MOST_SEED:
-        raise BytewaysError(f"a seed of {seed} is out of range", hint=f"--seed takes 0 to {MOST_SEED}")
+    if seed is not None and not 0 <= seed <= MOST_NOISE_SEED:
+        raise BytewaysError(f"a seed of {seed} is out of range", hint=f"--seed takes 0 to {MOST_NOISE_SEED}")
     if machine is not None:
         return Simulation(load(machine), tuple(faults or ()), seed)
     given = f"--fault {faults[0]}" if faults else f"--seed {seed}"
