@@ -1,6 +1,7 @@
 """Prometheus text format, for the textfile collector of the node exporter (version 0.0.4 of the format).
 
-A verdict is a value, not a label, so that a case has one series whatever its verdict.
+A verdict is a value, not a label, so that a case has one series whatever its verdict. A dashboard of these
+series is docs/guides/grafana.json.
 """
 
 from __future__ import annotations
