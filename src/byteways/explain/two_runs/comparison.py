@@ -77,19 +77,24 @@ def compare_runs(
     found = []
     for other, name, (pairs, reasons) in zip(others, names[1:], parts, strict=True):
         blamed = blamed_in(other.manifest, other.records)
-        cases = [pair_of(one, two, next(claims), first.topology, blamed) for one, two in pairs]
+        cases = [pair_of(one, two, next(claims), first.topology, blamed, least_effect) for one, two in pairs]
         found.append(_comparison((first, other), (names[0], name), cases, reasons, least_effect))
     return found
 
 
 def pair_of(
-    one: Result, two: Result, claim: Claim, topology: Topology, blamed: Mapping[str, frozenset[str]]
+    one: Result,
+    two: Result,
+    claim: Claim,
+    topology: Topology,
+    blamed: Mapping[str, frozenset[str]],
+    least_effect: float = DEFAULT_LEAST_EFFECT,
 ) -> PairedCase:
     """Returns a case in two runs, with what it involves on the first run's machine, and the ranks that the
     second run blames.
     """
     parts = parts_of(one.record, topology) | blamed.get(one.record.case_id, frozenset())
-    return PairedCase(describe(one), one, two, claim, parts)
+    return PairedCase(describe(one), one, two, claim, parts, least_effect)
 
 
 def _comparison(

@@ -31,6 +31,7 @@ class PairedCase:
     second: Result
     claim: Claim
     parts: frozenset[str] = frozenset()  # what it involves (suspects.py)
+    least_effect: float = DEFAULT_LEAST_EFFECT
 
     @property
     def speed(self) -> float:
@@ -53,6 +54,11 @@ class PairedCase:
     @property
     def faster(self) -> bool:
         return self.claim.differ and self.speed > 1
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it does not differ by a comparison that would not have found each loss that matters."""
+        return not self.claim.differ and least_change(self.claim) > self.least_effect
 
     @property
     def newly_serialised(self) -> bool:
@@ -104,12 +110,7 @@ class ComparedCases:
 
     @cached_property
     def undecided(self) -> tuple[PairedCase, ...]:
-        """The cases that do not differ, and whose comparison would not have found each loss that matters."""
-        return tuple(
-            pair
-            for pair in self.pairs
-            if not pair.claim.differ and least_change(pair.claim) > self.least_effect
-        )
+        return tuple(pair for pair in self.pairs if pair.undecided)
 
     @cached_property
     def affected(self) -> tuple[PairedCase, ...]:

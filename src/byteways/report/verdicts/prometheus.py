@@ -81,10 +81,7 @@ def _of_cases(cases: Iterable[Judged], common: dict[str, str]) -> Iterator[tuple
         "Least loss of speed that the check would have found in a case, as a part of 1.",
         lambda one: one.least_change,
     )
-    for name, kind, unit in (
-        ("bandwidth_gigabytes_per_second", "bandwidth", 1e9),
-        ("time_microseconds", "latency", 1e3),
-    ):
+    for name, kind, unit in _FIGURES:
         yield family(name, f"The {kind} of a case.", figure(kind, unit, lambda one: one.value))
         yield family(
             f"expected_{name}",

@@ -37,7 +37,7 @@ def said(pair: PairedCase) -> str:
     """`-50.0 %`, or `=` without a significant difference, `?` if that is not decided."""
     if pair.claim.differ:
         return f"{change(pair.speed)} %"
-    return NOT_DECIDED_SIGN if pair.claim.undecided else NOT_SIGNIFICANT
+    return NOT_DECIDED_SIGN if pair.undecided else NOT_SIGNIFICANT
 
 
 def details(pair: PairedCase) -> str:
