@@ -14,6 +14,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from byteways.explain.checks.verdict import VERDICT_CODES
 from byteways.report.verdicts.prometheus import prometheus
+from tests.report import sample_run
+from tests.report.run_builder import Builder
 from tests.unit.test_checks import against
 from tests.unit.test_comparison import pairs_run
 
@@ -87,3 +89,18 @@ def test_the_form_is_that_of_a_dashboard() -> None:
             for at, size in (("x", "w"), ("y", "h"))
         ]
         assert any(apart)
+
+
+def test_a_time_of_any_kind_is_in_microseconds(tmp_path: Path) -> None:
+    """Catches times of calls that have no series, since their figure is no latency of a load."""
+    builds = Builder(sample_run.topology(2)), Builder(sample_run.topology(2))
+    for build in builds:
+        build.measure("launch", [("gpu0:device", "gpu0:device", "gpu0")], 0.0, latency_ns=4200.0)
+    found = against(tmp_path, *builds)
+    assert found.cases[0].figure not in ("", "bandwidth", "latency")
+    (family,) = (
+        one
+        for one in text_string_to_metric_families(prometheus(found))
+        if one.name == "byteways_check_time_microseconds"
+    )
+    assert [sample.value for sample in family.samples] == [pytest.approx(4.2)]

@@ -12,10 +12,10 @@ from byteways.explain.checks.verdict import MISSING, VERDICT_CODES, CheckedCases
 from byteways.units import format_size
 
 _Samples = Iterable[tuple[dict[str, str], float]]
-#: Series of a result, the kind of result that they have, and its base units in a unit of the series.
+#: Series of a result, whether it is a rate, and its base units in a unit of the series.
 _FIGURES = (
-    ("bandwidth_gigabytes_per_second", "bandwidth", 1e9),
-    ("time_microseconds", "latency", 1e3),
+    ("bandwidth_gigabytes_per_second", True, 1e9),
+    ("time_microseconds", False, 1e3),
 )
 _Reading = Callable[[Judged], float | None]
 _CODES = ", ".join(f"{code} {word}" for word, code in VERDICT_CODES.items())
@@ -59,9 +59,9 @@ def _of_cases(cases: Iterable[Judged], common: dict[str, str]) -> Iterator[tuple
         found = ((labels, read(one)) for labels, one in labelled)
         return name, text, [(labels, value) for labels, value in found if value is not None]
 
-    def figure(kind: str, unit: float, value: _Reading) -> _Reading:
+    def figure(is_rate: bool, unit: float, value: _Reading) -> _Reading:
         def read(one: Judged) -> float | None:
-            own = value(one) if one.figure == kind else None
+            own = value(one) if one.figure and (one.figure == "bandwidth") == is_rate else None
             return None if own is None else own / unit
 
         return read
@@ -81,12 +81,13 @@ def _of_cases(cases: Iterable[Judged], common: dict[str, str]) -> Iterator[tuple
         "Least loss of speed that the check would have found in a case, as a part of 1.",
         lambda one: one.least_change,
     )
-    for name, kind, unit in _FIGURES:
-        yield family(name, f"The {kind} of a case.", figure(kind, unit, lambda one: one.value))
+    for name, is_rate, unit in _FIGURES:
+        kind = "bandwidth" if is_rate else "time"
+        yield family(name, f"The {kind} of a case.", figure(is_rate, unit, lambda one: one.value))
         yield family(
             f"expected_{name}",
             f"The {kind} that is expected of a case.",
-            figure(kind, unit, lambda one: one.expected),
+            figure(is_rate, unit, lambda one: one.expected),
         )
 
 
