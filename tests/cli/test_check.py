@@ -73,6 +73,22 @@ def test_a_healthy_run(runs: tuple[str, str, str], capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == f"result\n  PASS: of 24 cases 24 PASS; against {runs[0]}\n"
 
 
+def test_what_is_not_decided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a status of failure for noise, unless asked for; and cases that nobody is told of."""
+    names = [str(folder_of(pairs_run(spread=0.15), tmp_path / name).path) for name in ("run", "healthy")]
+    words = [names[0], "--against", names[1]]
+    assert main(["check", *words]) == 0
+    assert "24 cases NOT DECIDED: each alone would have found a loss of " in capsys.readouterr().out
+    assert main(["check", *words, "--strict"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("  NOT DECIDED ") for line in lines) == 24
+    assert main(["check", *words, "--strict", "--least-effect", "95%"]) == 0
+    assert main(["compare", *names]) == 0
+    assert main(["compare", *names, "--strict"]) == 1
+    assert capsys.readouterr().err == f"--strict: {names[1]}: 24 not decided\n"
+    assert main(["compare", *names, "--strict", "--least-effect", "95%"]) == 0
+
+
 def test_files_are_valid(runs: tuple[str, str, str], tmp_path: Path) -> None:
     """Catches files that continuous integration or a node exporter cannot read, or that say otherwise."""
     xml, metrics = tmp_path / "j.xml", tmp_path / "p.prom"
@@ -215,6 +231,7 @@ def test_damaged_runs(runs: tuple[str, str, str], tmp_path: Path, capsys: pytest
         (["RUN", "--out", "x"], "--out is for --learn"),
         (["RUN", "--learn"], "--learn needs a file to write"),
         (["RUN", "--slurm", "--json"], "--slurm and --json both print"),
+        (["RUN", "--least-effect", "5"], "--least-effect '5' is no percentage from 0% to 100%"),
         (["RUN", "--tolerance", "5"], "--tolerance '5' is no percentage from 0% to 100%"),
         (["RUN", "--against", "peak", "--junit", "/nowhere/j.xml"], "cannot write /nowhere/j.xml"),
         (["RUN", "--learn", "--out", "/nowhere/n.json"], "cannot write /nowhere/n.json"),

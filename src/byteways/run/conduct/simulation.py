@@ -151,6 +151,8 @@ def recorded_simulation(folder: Path, manifest: Mapping[str, Any]) -> Simulation
         entry = manifest["machine_model"]
         model, digest = load_text(entry["text"], file=file), entry["digest"]
         faults, seed = tuple(entry["faults"]), entry.get("seed")  # early runs: the model's
+        if seed is not None and not 0 <= seed <= MOST_NOISE_SEED:
+            raise KeyError("seed")
     except (KeyError, TypeError, AttributeError) as error:
         raise BytewaysError(f"{folder / MANIFEST} is damaged", cause=f"machine_model: {error!r}") from error
     if model.digest != digest:
