@@ -13,7 +13,7 @@ from byteways.explain.checks.verdict import FAIL, HIGH, MISSING, NOT_DECIDED, PA
 from byteways.explain.checks.wording_check import details, sentence
 from byteways.explain.claims.compare import LEAST_LEAD, least_change
 from byteways.explain.two_runs.pooled import PooledChange
-from byteways.explain.two_runs.wording_comparison import Condition, pooled
+from byteways.explain.two_runs.wording_comparison import Condition, between, pooled
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.slurm import drain_line
 from tests.report.run_builder import Builder
@@ -65,6 +65,12 @@ def test_a_power_that_is_asked_for(tmp_path: Path) -> None:
         assert (strict.verdict, strict.failed) == (found, found == NOT_DECIDED)
         assert bool(drain_line(strict, "n1")) == strict.failed
         assert ("<failure" in junit(strict)) == strict.failed and "<failure" not in junit(one)
+
+
+def test_a_ratio_that_is_no_figure() -> None:
+    """Catches an interval to +364910116190.0 %, and a loss of -0.0 %."""
+    assert between(0.2, 3e9) == "-80.0 to over 100 ×"
+    assert between(0.99999, 1.5) == "+0.0 to +50.0 %"
 
 
 def test_what_is_surely_faster_passes(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from byteways.explain.two_runs.wording_comparison import (
     change,
     headline,
     interval,
+    percent,
     row,
     summary,
     suspicion,
@@ -151,7 +152,7 @@ def _sentences(links: Iterable[LinkChange]) -> Iterator[str]:
     for one, pair in changed[:MOST_BESIDE_PICTURE]:
         before, after = values(pair)
         by = pair.first.record.interface
-        yield f"Link {one.link.a} – {one.link.b}: {change(pair.speed)} %, {before} and now {after} by {by}"
+        yield f"Link {one.link.a} – {one.link.b}: {percent(pair.speed)}, {before} and now {after} by {by}"
     if len(changed) > MOST_BESIDE_PICTURE:
         yield f"{count(len(changed) - MOST_BESIDE_PICTURE, 'more link')} changed"
     if not changed and any(one.pair is not None for one in links):

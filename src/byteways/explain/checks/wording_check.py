@@ -8,6 +8,7 @@ from byteways.errors import BytewaysError
 from byteways.explain.checks.verdict import NOT_DECIDED, UNKNOWN, CheckedCases, Judged
 from byteways.explain.results.counting import count
 from byteways.explain.results.summary import WHY_NOT_RANKED
+from byteways.explain.two_runs.wording_comparison import between, percent
 from byteways.units import short_time
 
 #: Headings of the table of verdicts.
@@ -28,7 +29,11 @@ def pooled(check: CheckedCases) -> list[str]:
     shown = [one for one in classes if one.failing]
     if whole and (whole.failing or check.undecided):
         shown = [whole] if whole.failing else [whole, *shown]
-    return [f"{one.case} {_change(one.speed or 1.0)} % ({_interval(one)})" for one in shown]
+    return [
+        f"{one.case} {percent(one.speed)} ({between(*one.interval)})"
+        for one in shown
+        if one.speed is not None and one.interval is not None
+    ]
 
 
 def undecided(check: CheckedCases) -> str:
@@ -86,8 +91,8 @@ def reasons(check: CheckedCases) -> list[str]:
 
 def row(one: Judged) -> tuple[str, ...]:
     """The cells below HEADINGS."""
-    change = "" if one.speed is None else f"{_change(one.speed)} %"
-    interval = _interval(one)
+    change = "" if one.speed is None else percent(one.speed)
+    interval = "" if one.interval is None else between(*one.interval)
     expected, found = (quantity(one, value) for value in (one.expected, one.value))
     basis = one.reason or one.basis
     if one.verdict == NOT_DECIDED:
@@ -99,10 +104,10 @@ def sentence(one: Judged) -> str:
     """`copy, write, gpu0>gpu1, 1 GiB: 197 GB/s, expected 395 GB/s (A), -50.1 %`; or why it is missing."""
     if one.speed is None:
         return f"{one.case}: {one.reason}"
-    said = f"{one.case}: {_change(one.speed)} % against {one.basis}"
+    said = f"{one.case}: {percent(one.speed)} against {one.basis}"
     if one.value is not None:
         expected, found = (quantity(one, value) for value in (one.expected, one.value))
-        said = f"{one.case}: {found}, expected {expected} ({one.basis}), {_change(one.speed)} %"
+        said = f"{one.case}: {found}, expected {expected} ({one.basis}), {percent(one.speed)}"
     return f"{said}; {would_have_found(one)}" if one.verdict == NOT_DECIDED else said
 
 
@@ -129,17 +134,6 @@ def quantity(one: Judged, value: float | None) -> str:
     if one.figure == "bandwidth":
         return f"{value / 1e9:.4g} GB/s"
     return short_time(value)
-
-
-def _interval(one: Judged) -> str:
-    if one.interval is None:
-        return ""
-    low, high = map(_change, one.interval)
-    return f"{low} to {high} %"
-
-
-def _change(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.1f}"
 
 
 def nothing_judged(check: CheckedCases) -> BytewaysError:

@@ -18,6 +18,8 @@ from byteways.explain.two_runs.suspects import Suspect
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size, short_time
 
+#: A change beyond this ratio is no longer a figure.
+MOST_RATIO = 100
 #: Headings of the table of differences.
 HEADINGS = ("case", "change in speed", "interval", "first", "second")
 #: Help of `--fail-if`.
@@ -55,8 +57,8 @@ def pooled(compared: ComparedCases) -> list[str]:
         return []
     differ = [one for one in compared.pooled if one.slower or one.faster]
     return [
-        f"{_where(one)} {len(one.case_ids)} cases together: {change(one.effect)} %"
-        f" ({change(one.low)} to {change(one.high)} %)"
+        f"{_where(one)} {len(one.case_ids)} cases together: {percent(one.effect)}"
+        f" ({between(one.low, one.high)})"
         for one in (differ[:1] if differ and not differ[0].between else differ)
     ]
 
@@ -95,18 +97,27 @@ def more(compared: ComparedCases, shown: int) -> str:
 
 def row(pair: PairedCase) -> tuple[str, ...]:
     """The cells below HEADINGS: '-50.0 %', '-50.3 to -49.8 %', both values."""
-    return (pair.case, f"{change(pair.speed)} %", interval(pair), *values(pair))
+    return (pair.case, percent(pair.speed), interval(pair), *values(pair))
 
 
 def interval(pair: PairedCase) -> str:
     """'-50.3 to -49.8 %', of the change in speed."""
-    low, high = pair.interval
-    return f"{change(low)} to {change(high)} %"
+    return between(*pair.interval)
+
+
+def between(low: float, high: float) -> str:
+    """'-50.3 to -49.8 %', of two ratios."""
+    return f"{change(low)} to {percent(high)}"
+
+
+def percent(ratio: float) -> str:
+    """'-50.0 %', or 'over 100 ×'."""
+    return f"over {MOST_RATIO} ×" if ratio > MOST_RATIO else f"{change(ratio)} %"
 
 
 def change(ratio: float) -> str:
     """'-50.0', in percent."""
-    return f"{100 * (ratio - 1):+.1f}"
+    return f"{round(100 * (ratio - 1), 1) + 0.0:+.1f}"  # no -0.0
 
 
 def values(pair: PairedCase) -> tuple[str, str]:
