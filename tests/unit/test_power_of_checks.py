@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import exp, log
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from byteways.explain.checks.check import Check
 from byteways.explain.checks.verdict import FAIL, HIGH, MISSING, NOT_DECIDED, PASS, UNKNOWN
 from byteways.explain.checks.wording_check import details, sentence
 from byteways.explain.claims.compare import LEAST_LEAD, least_change
-from byteways.explain.two_runs.pooled import PooledChange
+from byteways.explain.two_runs.pooled import PooledChange, pooled_speed
 from byteways.explain.two_runs.wording_comparison import Condition, between, pooled
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.slurm import drain_line
@@ -149,3 +151,31 @@ def test_comparisons_say_what_they_can_find(tmp_path: Path) -> None:
 
 def _least(case: dict[str, Any]) -> float:
     return float(case["least_change"])
+
+
+def test_pooled_intervals_hold() -> None:
+    """Catches a pooled interval that is too narrow where variances are estimated from a few rounds and differ
+    among cases, or so wide that it finds nothing.
+    """
+    random = Random(1)
+
+    def trial(speed: float) -> tuple[float, float, float]:
+        """Pools 12 cases of 3 % noise; it varies by a factor of 3, and 4 degrees of freedom say so."""
+        changes = []
+        for _ in range(12):
+            deviation = 0.03 * exp(random.gauss(0, 1))
+            estimate = deviation**2 * sum(random.gauss(0, 1) ** 2 for _ in range(4)) / 4
+            changes.append((random.gauss(log(speed), deviation), estimate))
+        return pooled_speed(changes, 1)
+
+    trials = 400
+    false = sum(not low < 1 < high for _, low, high in (trial(1.0) for _ in range(trials)))
+    found = sum(high < 0.95 for _, _, high in (trial(0.9) for _ in range(trials)))
+    assert false <= 0.07 * trials and found >= 0.9 * trials
+
+
+def test_cases_differ_by_more_than_their_noise() -> None:
+    """Catches an interval that rests on the noise of each case alone, where a fault concerns some of them."""
+    precise = 0.001**2
+    _, low, high = pooled_speed([(log(0.5), precise)] * 6 + [(0.0, precise)] * 6, 1)
+    assert high - low > 0.2

@@ -78,7 +78,7 @@ def pooled_changes(claims: Sequence[Claim], reference: Index) -> tuple[PooledCha
         PooledChange(
             *where,
             frozenset(_cell(claim).record.case_id for claim in some),
-            *_pooled([_change(claim) for claim in some], len(several)),
+            *pooled_speed([_change(claim) for claim in some], len(several)),
         )
         for where, some in several
     )
@@ -95,8 +95,13 @@ def _change(claim: Claim) -> tuple[float, float]:
     return log(claim.effect) * (1 if by_rate else -1), variance
 
 
-def _pooled(changes: Sequence[tuple[float, float]], number: int) -> tuple[float, float, float]:
-    """Returns the common change in speed with its interval, which holds for `number` of them together."""
+def pooled_speed(changes: Sequence[tuple[float, float]], number: int) -> tuple[float, float, float]:
+    """Returns the common speed of cases relative to the reference, with its interval.
+
+    Args:
+        changes: Logarithm of the change in speed of each case, and the variance of it.
+        number: Of groups for which the intervals hold simultaneously.
+    """
     freedom = len(changes) - 1
     middle, weights, scatter = _weighted(changes, 0.0)
     total = sum(weights)
