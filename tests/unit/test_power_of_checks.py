@@ -15,7 +15,7 @@ from byteways.explain.checks.verdict import FAIL, HIGH, MISSING, NOT_DECIDED, PA
 from byteways.explain.checks.wording_check import details, sentence
 from byteways.explain.claims.compare import LEAST_LEAD, least_change
 from byteways.explain.two_runs.pooled import PooledChange, pooled_speed
-from byteways.explain.two_runs.wording_comparison import Condition, between, pooled
+from byteways.explain.two_runs.wording_comparison import Condition, between, losses_found, pooled
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.slurm import drain_line
 from tests.report.run_builder import Builder
@@ -73,6 +73,20 @@ def test_a_ratio_that_is_no_figure() -> None:
     """Catches an interval to +364910116190.0 %, and a loss of -0.0 %."""
     assert between(0.2, 3e9) == "-80.0 to over 100 ×"
     assert between(0.99999, 1.5) == "+0.0 to +50.0 %"
+
+
+@pytest.mark.parametrize(
+    ("losses", "said"),
+    [
+        ([0.12], "a loss of 12 % or more"),
+        ([0.3, 0.12], "a loss of 12 to 30 % or more"),
+        ([1.0], "no loss"),
+        ([0.21, 0.999], "a loss of 21 % or more at best, none at worst"),
+    ],
+)
+def test_what_would_have_been_found(losses: list[float], said: str) -> None:
+    """Catches a loss of 100 %, which no comparison finds."""
+    assert losses_found(losses) == said
 
 
 def test_what_is_surely_faster_passes(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from byteways.errors import BytewaysError
 from byteways.explain.checks.verdict import NOT_DECIDED, UNKNOWN, CheckedCases, Judged
 from byteways.explain.results.counting import count
 from byteways.explain.results.summary import WHY_NOT_RANKED
-from byteways.explain.two_runs.wording_comparison import between, percent
+from byteways.explain.two_runs.wording_comparison import between, losses_found, percent
 from byteways.units import short_time
 
 #: Headings of the table of verdicts.
@@ -40,11 +40,10 @@ def undecided(check: CheckedCases) -> str:
     """`5 cases NOT DECIDED: alone they would have found a loss of 23 to 60 % or more`; '' for none."""
     if not check.undecided:
         return ""
-    losses = sorted(one.least_change or 1.0 for one in check.undecided)
-    ends = dict.fromkeys(f"{100 * loss:.0f}" for loss in (losses[0], losses[-1]))
-    alone = "alone it" if len(losses) == 1 else "each alone"
-    found = f"{alone} would have found a loss of {' to '.join(ends)} % or more"
-    return f"{count(len(losses), 'case')} {NOT_DECIDED}: {found}"
+    number = len(check.undecided)
+    found = losses_found([one.least_change or 1.0 for one in check.undecided])
+    alone = "alone it" if number == 1 else "each alone"
+    return f"{count(number, 'case')} {NOT_DECIDED}: {alone} would have found {found}"
 
 
 def suspicion(check: CheckedCases) -> str:
@@ -113,8 +112,7 @@ def sentence(one: Judged) -> str:
 
 def would_have_found(one: Judged) -> str:
     """`would have found a loss of 12 % or more`."""
-    loss = 100 * (one.least_change or 1.0)
-    return f"would have found a loss of {loss:.0f} % or more" if loss < 99.5 else "would have found no loss"
+    return f"would have found {losses_found([one.least_change or 1.0])}"
 
 
 def drain_reason(check: CheckedCases) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from byteways.errors import BytewaysError
@@ -44,11 +45,17 @@ def summary(compared: ComparedCases) -> str:
         f"{same or 'none'} without significant difference of 1 % or more",
     ]
     if compared.undecided:
-        losses = sorted(least_change(pair.claim) for pair in compared.undecided)
-        ends = dict.fromkeys(f"{100 * loss:.0f}" for loss in (losses[0], losses[-1]))
-        finds = f"would have found a loss of {' to '.join(ends)} % or more"
-        parts.append(f"{len(compared.undecided)} {UNDECIDED} ({finds})")
+        found = losses_found([least_change(pair.claim) for pair in compared.undecided])
+        parts.append(f"{len(compared.undecided)} {UNDECIDED} (would have found {found})")
     return f"{count(len(compared.pairs), 'case')} compared: {', '.join(parts)}"
+
+
+def losses_found(losses: Sequence[float]) -> str:
+    """`a loss of 12 % or more`, of one comparison; `a loss of 12 to 60 % or more`; `no loss`."""
+    least, most = (round(100 * end(losses)) for end in (min, max))
+    if most < 100:
+        return f"a loss of {least if least == most else f'{least} to {most}'} % or more"
+    return "no loss" if least == 100 else f"a loss of {least} % or more at best, none at worst"
 
 
 def pooled(compared: ComparedCases) -> list[str]:
