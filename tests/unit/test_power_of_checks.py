@@ -147,6 +147,8 @@ def test_missing_is_what_the_reference_measured(
             build.measure("memcpy", PEER, 100.0)
         elif status is not None:
             build.lose(status, "broken", "memcpy", PEER)
+        if status == "skipped":  # recorded once, not once per round
+            del build.records[-2:]
     assert verdicts(against(tmp_path, *builds)) == found
 
 
