@@ -51,6 +51,9 @@ def test_noise_is_no_pass(tmp_path: Path) -> None:
     assert (verdicts(quiet), quiet.verdict) == ({PASS: 24}, PASS)
     noisy = check(tmp_path / "b", 1.0, NOISY)
     assert (verdicts(noisy), noisy.failed, noisy.failing) == ({NOT_DECIDED: 24}, False, ())
+    assert (noisy.together[0].verdict, noisy.verdict) == (PASS, PASS)
+    hopeless = check(tmp_path / "c", 1.0, 0.95)
+    assert (hopeless.together[0].verdict, hopeless.verdict) == (NOT_DECIDED, NOT_DECIDED)
     least = noisy.cases[0].least_change
     assert least is not None and 0.2 < least < 1
     assert f"would have found a loss of {100 * least:.0f} % or more" in sentence(noisy.cases[0])
@@ -105,6 +108,8 @@ def test_a_loss_that_only_all_cases_show(tmp_path: Path) -> None:
     assert junit(found).count("<failure") == 1 and "together" in drain_line(found, "n1")
     slight = check(tmp_path / "slight", 0.97, RESTLESS)
     assert slight.together[0].verdict == PASS and not slight.failed
+    doubtful = check(tmp_path / "doubtful", 0.945, RESTLESS).together[0]
+    assert doubtful.verdict == PASS and doubtful.speed and doubtful.speed < 0.95
 
 
 def test_five_times_slower_never_passes(tmp_path: Path) -> None:
@@ -195,3 +200,5 @@ def test_cases_differ_by_more_than_their_noise() -> None:
     precise = 0.001**2
     _, low, high = pooled_speed([(log(0.5), precise)] * 6 + [(0.0, precise)] * 6, 1)
     assert high - low > 0.2
+    one_of_twelve, _, _ = pooled_speed([(log(0.5), precise)] + [(0.0, 9 * precise)] * 11, 1)
+    assert one_of_twelve > 0.85
