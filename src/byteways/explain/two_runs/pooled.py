@@ -44,6 +44,11 @@ class PooledChange:
     def faster(self) -> bool:
         return self.low > 1 and self.effect >= 1 + LEAST_LEAD
 
+    @property
+    def nearest(self) -> float:
+        """The end of the interval nearest to no change; 1 within it."""
+        return min(max(self.low, 1.0), self.high)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "between": self.between,

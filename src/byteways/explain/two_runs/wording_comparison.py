@@ -198,7 +198,7 @@ class Condition:
         limit = f"{self.direction} > {100 * self.threshold:g}%"
         if number := sum(broken(pair, pair.speed) for pair in compared.pairs):
             return f"{count(number, 'case')} {limit}"
-        if number := sum(len(one.case_ids) for one in compared.pooled[:1] if broken(one, one.effect)):
+        if number := sum(len(one.case_ids) for one in compared.pooled[:1] if broken(one, one.nearest)):
             return f"{count(number, 'case')} together {limit}"
         return ""
 
