@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from byteways.cli.runs import Every, LeastEffect, Mixed, Strict, opened_run
+from byteways.cli.power_options import LeastEffect, Strict
+from byteways.cli.runs import Every, Mixed, opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text

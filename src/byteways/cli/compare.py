@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from byteways.cli.runs import Every, LeastEffect, Mixed, Strict, opened_run
+from byteways.cli.power_options import LeastEffect, Strict
+from byteways.cli.runs import Every, Mixed, opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
-from byteways.explain.two_runs.wording_comparison import FAIL_IF
+from byteways.explain.two_runs.wording_options import FAIL_IF
 from byteways.json_text import json_text
 from byteways.plan.spelling import closest
 

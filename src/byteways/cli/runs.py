@@ -16,15 +16,6 @@ if TYPE_CHECKING:
 Mixed = Annotated[
     bool, typer.Option("--mixed", help="Put simulated results beside measured ones all the same.")
 ]
-LeastEffect = Annotated[
-    str | None,
-    typer.Option(
-        "--least-effect",
-        help="Loss that a comparison must be able to find; a case with a wider interval is NOT DECIDED. "
-        "[default: 20%]",
-    ),
-]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with status 1 if any case is NOT DECIDED, too.")]
 Every = Annotated[bool, typer.Option("--all", help="Print every case.")]
 
 

@@ -19,6 +19,7 @@ from byteways.explain.checks.common import (
     without_result,
 )
 from byteways.explain.checks.verdict import FAIL, MISSING, NOT_DECIDED, PASS, Bounds, CaseLabels, Judged
+from byteways.explain.checks.wording_check import basis_with_others
 from byteways.explain.claims.compare import compare_all, least_change
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
@@ -125,7 +126,7 @@ def _with_others(one: Judged, slow: Sequence[frozenset[str]], bounds: Bounds) ->
     if speed > 1 - bounds.tolerance or not any(one.case_id in some for some in slow):
         return one
     if one.verdict == NOT_DECIDED and speed <= 1 - bounds.least_effect:
-        return replace(one, verdict=FAIL, basis=f"{one.basis}, with cases that are slower together")
+        return replace(one, verdict=FAIL, basis=basis_with_others(one))
     return replace(one, verdict=NOT_DECIDED) if one.verdict == PASS else one
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import HasInterval, least_change
+from byteways.explain.claims.wording import UNDECIDED
 from byteways.explain.two_runs.paired_cases import DEFAULT_LEAST_EFFECT
 from byteways.explain.two_runs.suspects import Suspect, suspect
 
 PASS, FAIL, HIGH, UNKNOWN, MISSING = "PASS", "FAIL", "HIGH", "UNKNOWN", "MISSING"
 #: Not significantly slower, by a comparison too wide to find each loss that matters.
-NOT_DECIDED = "NOT DECIDED"
+NOT_DECIDED = UNDECIDED.upper()
 #: In order of importance.
 CHECK_VERDICTS = (FAIL, MISSING, HIGH, NOT_DECIDED, PASS, UNKNOWN)
 #: The number of a verdict in time series, larger where it is worse: `>= 4` fails.

@@ -110,6 +110,11 @@ def sentence(one: Judged) -> str:
     return f"{said}; {would_have_found(one)}" if one.verdict == NOT_DECIDED else said
 
 
+def basis_with_others(one: Judged) -> str:
+    """What a verdict rests on that a case has with others."""
+    return f"{one.basis}, with cases that are slower together"
+
+
 def would_have_found(one: Judged) -> str:
     """`would have found a loss of 12 % or more`."""
     return f"would have found {losses_found([one.least_change or 1.0])}"

@@ -23,8 +23,6 @@ from byteways.units import format_size, short_time
 MOST_RATIO = 100
 #: Headings of the table of differences.
 HEADINGS = ("case", "change in speed", "interval", "first", "second")
-#: Help of `--fail-if`.
-FAIL_IF = "Exit with status 1 if any case is: 'slower > 3%', 'faster > 3%', 'different > 3%', 'failed'."
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 _CONDITION = re.compile(r"(slower|faster|different)\s*>\s*(\d+(?:\.\d+)?)\s*%", re.IGNORECASE)
 
