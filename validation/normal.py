@@ -3,8 +3,8 @@
     python validation/normal.py
 
 What is normal is learned from all other machines, and the runs of the left-out one are checked against it,
-those of one round too. Every one was healthy, so each LOW is false. Prints the cases judged; and by kind of
-setting how far results lie from what is expected, and which loss of speed would be LOW (the median).
+those of one round too. Every one was healthy, so each FAIL is false. Prints the cases judged; and by kind of
+setting how far results lie from what is expected, and which loss of speed would be FAIL (the median).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from statistics import median
 from byteways.explain.checks.learning import learned
 from byteways.explain.checks.machines import uuids_of
 from byteways.explain.checks.normal_reference import against_normal
-from byteways.explain.checks.verdict import DEFAULT_TOLERANCE, HIGH, LOW, UNKNOWN, Judged
+from byteways.explain.checks.verdict import DEFAULT_TOLERANCE, FAIL, HIGH, UNKNOWN, Bounds, Judged
 from byteways.explain.results.index import Index
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
@@ -33,27 +33,25 @@ def main() -> int:
     machines = list(dict.fromkeys(uuids_of(run) for run, _ in runs))
     away: dict[str, list[tuple[float, float]]] = defaultdict(list)
     totals = [0, 0, 0, 0]
-    print(f"{'run':34}{'cases':>7}{'judged':>8}{'LOW':>5}{'HIGH':>6}")
+    print(f"{'run':34}{'cases':>7}{'judged':>8}{'FAIL':>5}{'HIGH':>6}")
     for machine in machines:
         normal = learned([one for one in runs if uuids_of(one[0]) != machine], least_rounds=1)
         for run, name in (one for one in runs if uuids_of(one[0]) == machine):
             if run.topology.device("gpu0").model != MODEL:
                 continue
-            cases, _ = against_normal(
-                run, normal, (name, "the others"), tolerance=DEFAULT_TOLERANCE, least_rounds=False
-            )
+            cases, _ = against_normal(run, normal, (name, "the others"), bounds=Bounds(), least_rounds=False)
             judged = [one for one in cases if one.verdict != UNKNOWN]
             found = [
                 len(cases),
                 len(judged),
-                *(sum(one.verdict == word for one in judged) for word in (LOW, HIGH)),
+                *(sum(one.verdict == word for one in judged) for word in (FAIL, HIGH)),
             ]
             totals = [a + b for a, b in zip(totals, found, strict=True)]
             print(f"{name:34}{found[0]:7}{found[1]:8}{found[2]:5}{found[3]:6}")
             for one in judged:
                 speed, high = one.speed or 1.0, (one.interval or (1.0, 1.0))[1]
                 away[_kind(one)].append((abs(log(speed)), max(1 - speed / high, DEFAULT_TOLERANCE)))
-                if one.verdict in (LOW, HIGH):
+                if one.verdict in (FAIL, HIGH):
                     print(
                         f"    {one.verdict} {one.case}: {100 * ((one.speed or 1) - 1):+.1f} % ({one.basis})"
                     )

@@ -160,6 +160,8 @@ class Run:
         *,
         tolerance: float | None = None,
         at_least: float | None = None,
+        least_effect: float | None = None,
+        strict: bool = False,
         allow_missing: bool = False,
         mixed: bool = False,
     ) -> Check:
@@ -168,10 +170,12 @@ class Run:
         Args:
             against: "normal": what such machines give; "peak"; another run or its folder; a TOML file of
                 limits; or a file that `byteways check --learn` wrote.
-            tolerance: Least relative difference from a run or from normal results that is LOW or HIGH; None:
+            tolerance: Least relative difference from a run or from normal results that is FAIL or HIGH; None:
                 0.05.
             at_least: Against the peak: part of it that a path must reach; None: 0.7.
-            allow_missing: Whether cases that the run did not plan, or had no time for, may be missing.
+            least_effect: Loss that a case must have been able to find to PASS; None: 0.2.
+            strict: Whether a case that is NOT DECIDED fails.
+            allow_missing: Whether cases that the run had no time for, or lost, may be missing.
             mixed: Whether a simulated run may be judged by measured results, or the reverse.
 
         Raises:
@@ -181,7 +185,13 @@ class Run:
         from byteways.explain.checks.check import CheckQuestion, checked
 
         named = str(against.path if isinstance(against, Run) else against)
-        asked = CheckQuestion.of(named, tolerance, at_least, allow_missing=allow_missing, mixed=mixed)
+        asked = CheckQuestion.of(
+            *(named, tolerance, at_least),
+            least_effect=least_effect,
+            strict=strict,
+            allow_missing=allow_missing,
+            mixed=mixed,
+        )
         if asked.kind == "run" and not isinstance(against, Run):
             against = Run(against)
         reference = against._index if isinstance(against, Run) else None
@@ -243,7 +253,13 @@ def load(path: str | Path) -> Run:
     return Run(path)
 
 
-def compare(first: Run | str | Path, second: Run | str | Path, *, mixed: bool = False) -> Comparison:
+def compare(
+    first: Run | str | Path,
+    second: Run | str | Path,
+    *,
+    mixed: bool = False,
+    least_effect: float | None = None,
+) -> Comparison:
     """Compares two runs case by case, the largest differences first; all claims hold simultaneously.
 
     Only equal definitions are compared: the same case, method version, timer and count.
@@ -252,15 +268,20 @@ def compare(first: Run | str | Path, second: Run | str | Path, *, mixed: bool = 
         first: The reference: a run, or its folder.
         second: The run compared with it.
         mixed: Whether a simulated run may stand beside a measured one.
+        least_effect: Loss that a comparison must be able to find, or it is not decided; None: 0.2.
 
     Raises:
         BytewaysError: A folder is no run, both are the same run, they have no case in common, or one is
             simulated and the other measured.
     """
     from byteways.explain.two_runs.comparison import compare_runs
+    from byteways.explain.two_runs.paired_cases import DEFAULT_LEAST_EFFECT
+    from byteways.explain.two_runs.wording_comparison import part_of
 
+    least = DEFAULT_LEAST_EFFECT if least_effect is None else part_of("--least-effect", least_effect)
     runs = [one if isinstance(one, Run) else Run(one) for one in (first, second)]
-    (found,) = compare_runs([run._index for run in runs], [str(run.path) for run in runs], mixed=mixed)
+    indices, names = [run._index for run in runs], [str(run.path) for run in runs]
+    (found,) = compare_runs(indices, names, mixed=mixed, least_effect=least)
     return found
 
 
@@ -273,6 +294,7 @@ def measure(
     budget_s: float | None = None,
     rounds: int | None = None,
     machine: str | None = None,
+    seed: int | None = None,
     progress: bool = True,
 ) -> Run:
     """Measures a suite on this machine, or simulates it, and returns the run. The arguments are those of
@@ -286,6 +308,7 @@ def measure(
         budget_s: Time limit in seconds; None: the suite's own.
         rounds: Rounds with fresh buffers; with fewer than three nothing is ranked.
         machine: Machine model to simulate; None: this machine.
+        seed: Seed of the simulated machine's noise; None: the model's.
         progress: Show a progress bar on a terminal or in a notebook, and lines on stderr elsewhere.
 
     Raises:
@@ -301,7 +324,7 @@ def measure(
     from byteways.run.conduct.measure_from_python import measure_from_python
     from byteways.run.conduct.simulation import simulation_of
 
-    chosen, simulation = load_suite(suite), simulation_of(machine, None)
+    chosen, simulation = load_suite(suite), simulation_of(machine, None, seed)
     options = options_of(only, size, budget_s, rounds)
     folder = Path(out) if out is not None else default_folder(chosen, simulation)
     interruption = Interruption()

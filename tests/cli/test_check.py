@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from byteways.cli import main
 from byteways.cli.check import write_file
 from byteways.errors import BytewaysError
+from byteways.explain.checks.verdict import FAIL, PASS, VERDICT_CODES
 from byteways.explain.two_runs.setting import METHOD_CHANGES
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.prometheus import prometheus
@@ -56,12 +57,11 @@ def test_a_slow_run(runs: tuple[str, str, str], capsys: pytest.CaptureFixture[st
     assert main(["check", slow, "--against", healthy]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "result"
-    assert lines[1] == f"  LOW: of 26 cases 12 LOW, 1 MISSING, 12 PASS, 1 UNKNOWN; against {healthy}"
+    assert lines[1] == f"  FAIL: of 26 cases 13 FAIL, 12 PASS, 1 UNKNOWN; against {healthy}"
     assert lines[2] == "  12 of 13 failing cases involve gpu2, and 12 of the 12 cases with it fail"
     assert lines[3] == "  1 case UNKNOWN: the reference has no result of it"
-    assert sum(line.startswith("  LOW ") for line in lines) == 12
-    (missing,) = [line for line in lines if line.startswith("  MISSING")]
-    assert missing.endswith("failed: CUDA_ERROR_UNKNOWN")
+    assert sum(line.startswith("  FAIL ") for line in lines) == 13
+    assert sum(line.endswith("failed: CUDA_ERROR_UNKNOWN") for line in lines) == 1
     assert not any(line.startswith("  PASS") for line in lines)
     assert main(["check", slow, "--against", healthy, "--all"]) == 1
     assert sum(line.startswith("  PASS") for line in capsys.readouterr().out.splitlines()) == 12
@@ -73,6 +73,22 @@ def test_a_healthy_run(runs: tuple[str, str, str], capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == f"result\n  PASS: of 24 cases 24 PASS; against {runs[0]}\n"
 
 
+def test_what_is_not_decided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a status of failure for noise, unless asked for; and cases that nobody is told of."""
+    names = [str(folder_of(pairs_run(spread=0.15), tmp_path / name).path) for name in ("run", "healthy")]
+    words = [names[0], "--against", names[1]]
+    assert main(["check", *words]) == 0
+    assert "24 cases NOT DECIDED: each alone would have found a loss of " in capsys.readouterr().out
+    assert main(["check", *words, "--strict"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("  NOT DECIDED ") for line in lines) == 24
+    assert main(["check", *words, "--strict", "--least-effect", "95%"]) == 0
+    assert main(["compare", *names]) == 0
+    assert main(["compare", *names, "--strict"]) == 1
+    assert capsys.readouterr().err == f"--strict: {names[1]}: 24 not decided\n"
+    assert main(["compare", *names, "--strict", "--least-effect", "95%"]) == 0
+
+
 def test_files_are_valid(runs: tuple[str, str, str], tmp_path: Path) -> None:
     """Catches files that continuous integration or a node exporter cannot read, or that say otherwise."""
     xml, metrics = tmp_path / "j.xml", tmp_path / "p.prom"
@@ -80,20 +96,32 @@ def test_files_are_valid(runs: tuple[str, str, str], tmp_path: Path) -> None:
     assert main(["check", runs[2], "--against", runs[0], *words]) == 1
     SCHEMA.validate(str(xml))
     (suite,) = JUnitXml.fromfile(str(xml))
-    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (26, 13, 0, 1)
-    assert sum(bool(case.result) and case.result[0].type == "LOW" for case in suite) == 12
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (27, 14, 0, 1)
+    assert sum(bool(case.result) and case.result[0].type == "FAIL" for case in suite) == 14
     families = {one.name: one for one in text_string_to_metric_families(metrics.read_text())}
     assert families["byteways_check_passed"].samples[0].value == 0
+    assert families["byteways_check_verdict"].samples[0].value == VERDICT_CODES[FAIL]
     cases = {one.labels["verdict"]: one.value for one in families["byteways_check_cases"].samples}
-    assert cases == {"low": 12, "missing": 1, "high": 0, "pass": 12, "unknown": 1}
+    assert cases == {"fail": 13, "missing": 0, "high": 0, "not_decided": 0, "pass": 12, "unknown": 1}
     ratios = families["byteways_check_speed_ratio"].samples
     assert len(ratios) == 24 and min(one.value for one in ratios) == pytest.approx(200 / 396)
-    assert len(families["byteways_check_failing"].samples) == 13
+    verdicts = [one.value for one in families["byteways_check_case_verdict"].samples]
+    assert len(verdicts) == 26 and verdicts.count(VERDICT_CODES[FAIL]) == 13
+    slow = [
+        one.value
+        for one in families["byteways_check_bandwidth_gigabytes_per_second"].samples
+        if (one.labels["source"], one.labels["destination"], one.labels["size"]) == ("gpu0", "gpu2", "1GiB")
+        and one.labels["method"] == "copy, write"
+    ]
+    assert slow == [pytest.approx(200)]
+    (whole,) = families["byteways_check_together_verdict"].samples
+    assert (whole.labels["cases"], whole.value) == ("all", VERDICT_CODES[FAIL])
     assert families["byteways_check_run_timestamp_seconds"].samples[0].value == 1767323101
     assert main(["check", runs[1], "--against", runs[0], *words]) == 0
     SCHEMA.validate(str(xml))
     families = {one.name: one for one in text_string_to_metric_families(metrics.read_text())}
     assert families["byteways_check_passed"].samples[0].value == 1
+    assert families["byteways_check_verdict"].samples[0].value == VERDICT_CODES[PASS]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["j.xml", "p.prom"]
 
 
@@ -116,7 +144,7 @@ def test_slurm(
     monkeypatch.setenv("SLURMD_NODENAME", "n17")
     assert main(["check", runs[2], "--against", runs[0], "--slurm"]) == 1
     said = capsys.readouterr().out
-    reason = "reason=byteways check LOW: 13 of 26 cases fail, gpu2 in 12 of them"
+    reason = "reason=byteways check FAIL: 13 of 26 cases fail, gpu2 in 12 of them"
     assert shlex.split(said) == ["scontrol", "update", "nodename=n17", "state=drain", reason]
     monkeypatch.delenv("SLURMD_NODENAME")
     assert main(["check", runs[2], "--against", runs[0], "--slurm"]) == 1
@@ -129,7 +157,7 @@ def test_json(runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) ->
     """Catches JSON that differs from what is printed."""
     assert main(["check", runs[2], "--against", runs[0], "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
-    assert (told["verdict"], told["counts"]["LOW"], len(told["cases"])) == ("LOW", 12, 26)
+    assert (told["verdict"], told["counts"]["FAIL"], len(told["cases"])) == ("FAIL", 13, 26)
 
 
 def test_learn_and_check(
@@ -148,7 +176,7 @@ def test_learn_and_check(
     assert capsys.readouterr().out.count("this machine before") == 24
     slow = folder_of(pairs_run(lambda a, b: 100.0), tmp_path / "slow").path
     assert main(["check", str(slow), "--against", file]) == 1
-    assert "LOW: of 24 cases 24 LOW" in capsys.readouterr().out
+    assert "FAIL: of 24 cases 24 FAIL" in capsys.readouterr().out
 
 
 def test_nothing_to_judge_by(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,7 +207,7 @@ def test_damaged_runs(runs: tuple[str, str, str], tmp_path: Path, capsys: pytest
     assert main(["check", str(folder), "--against", runs[0]]) == 1
     captured = capsys.readouterr()
     assert "1 damaged line(s)" in captured.err
-    assert "MISSING: of 24 cases 1 MISSING, 23 PASS" in captured.out
+    assert "FAIL: of 24 cases 1 MISSING, 23 PASS" in captured.out
     newer = folder_of(build, tmp_path / "newer").path
     manifest = json.loads((newer / "run.json").read_text())
     (newer / "run.json").write_text(json.dumps({**manifest, "schema_version": 9}))
@@ -203,6 +231,7 @@ def test_damaged_runs(runs: tuple[str, str, str], tmp_path: Path, capsys: pytest
         (["RUN", "--out", "x"], "--out is for --learn"),
         (["RUN", "--learn"], "--learn needs a file to write"),
         (["RUN", "--slurm", "--json"], "--slurm and --json both print"),
+        (["RUN", "--least-effect", "5"], "--least-effect '5' is no percentage from 0% to 100%"),
         (["RUN", "--tolerance", "5"], "--tolerance '5' is no percentage from 0% to 100%"),
         (["RUN", "--against", "peak", "--junit", "/nowhere/j.xml"], "cannot write /nowhere/j.xml"),
         (["RUN", "--learn", "--out", "/nowhere/n.json"], "cannot write /nowhere/n.json"),

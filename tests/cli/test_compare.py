@@ -130,6 +130,8 @@ def test_simulated_runs_are_marked(
         (["FIRST", "SLOW", "--by", "link"], "unknown --by 'link'"),
         (["FIRST", "SLOW", "--fail-if", "slower"], "--fail-if 'slower' is no condition"),
         (["FIRST", "SLOW", "--by", "link-class", "--fail-if", "failed"], "--fail-if compares case by case"),
+        (["FIRST", "SLOW", "--by", "link-class", "--strict"], "--strict compares case by case"),
+        (["FIRST", "SLOW", "--least-effect", "5"], "--least-effect '5' is no percentage"),
     ],
 )
 def test_mistakes(

@@ -173,6 +173,7 @@ def test_default_folder_says_simulated(folder: Path, tmp_path: Path) -> None:
         (("--resume", "S", "--machine", "mi300x-8"), "machine model: h200-x4"),
         (("--resume", "S", "--machine", MACHINE, "--fault", "lost:gpu1"), "faults: none became lost:gpu1"),
         (("--resume", "S", "--machine", "mi300x-8", "--dry-run"), "machine model: h200-x4"),
+        (("--resume", "S", "--machine", MACHINE, "--seed", "2"), "seed: 1 became 2"),
     ],
 )
 def test_runs_go_on_as_they_began_or_not_at_all(folder: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -189,7 +190,7 @@ def test_a_simulated_run_is_taken_up(folder: Path, tmp_path: Path) -> None:
     """Would catch a resumed run that looks at the real machine, or believes a manifest that was changed."""
     (tmp_path / "small.toml").write_text(SUITE)
     arguments = ("--machine", MACHINE, "--out", "R", "--no-report", "--fault", "slow:gpu0-nvswitch:0.5")
-    assert byteways(tmp_path, "run", "small.toml", *arguments).returncode == 0
+    assert byteways(tmp_path, "run", "small.toml", *arguments, "--seed", "7").returncode == 0
     journal = tmp_path / "R" / "measurements.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(lines[:3]))
@@ -199,7 +200,14 @@ def test_a_simulated_run_is_taken_up(folder: Path, tmp_path: Path) -> None:
     assert "2 cases to simulate, 0 skipped, 3 already recorded" in again.stderr
     assert len(RunFolder(tmp_path / "R").records) == 5
     assert "faults.0\tslow:gpu0-nvswitch:0.5" in (tmp_path / "R" / "machine.sheet").read_text()
+    assert "seed\t7\n" in (tmp_path / "R" / "machine.sheet").read_text()
     changed = manifest(tmp_path / "R")
+    assert changed["machine_model"]["seed"] == 7
+    for wrong in (-1, "7"):
+        damaged = {**changed, "machine_model": {**changed["machine_model"], "seed": wrong}}
+        (tmp_path / "R" / "run.json").write_text(json.dumps(damaged))
+        refused = byteways(tmp_path, "run", "--resume", "R")
+        assert (refused.returncode, "is damaged" in refused.stderr) == (2, True)
     changed["machine_model"]["text"] += "# changed\n"
     (tmp_path / "R" / "run.json").write_text(json.dumps(changed))
     refused = byteways(tmp_path, "run", "--resume", "R")
@@ -241,6 +249,8 @@ def test_pace_without_a_budget_is_the_plan() -> None:
     ("arguments", "said"),
     [
         (("--fault", "lost:gpu0"), "--fault lost:gpu0 needs a simulated machine"),
+        (("--seed", "2"), "--seed 2 needs a simulated machine"),
+        (("--machine", MACHINE, "--seed", "-1"), "a seed of -1 is out of range"),
         (("--machine", "crusher"), "unknown machine 'crusher'"),
         (("--machine", MACHINE, "--fault", "lost:gpu9"), "h200-x4 has no device gpu9"),
     ],

@@ -8,28 +8,62 @@ import pytest
 
 import byteways
 import equal_runs
-from byteways.simulate.library import load, names
+from byteways.simulate.library import names
 from tests.report import sample_run
 from tests.report.run_builder import GIB
 from tests.unit.test_comparison import folder_of
+from unpack_examples import EXAMPLES, recorded, unpack
 
 WRITE = [("gpu0:device", "gpu1:device", "gpu0")]
-
-
-def test_every_model_has_a_seed() -> None:
-    """Catches a model that is compared with itself, which never differs."""
-    for name in names():
-        changed = equal_runs.with_seed(load(name).text, 7)
-        assert changed != load(name).text and "seed = [7," in changed
-    with pytest.raises(ValueError, match="0 seeds"):
-        equal_runs.with_seed('name = "toy"', 2)
 
 
 def test_a_model_under_two_seeds(capsys: pytest.CaptureFixture[str]) -> None:
     """Catches runs of one seed, and cases that none of both has."""
     only = ["interface=copy,path=gpu0>gpu1,size=128MiB"]
-    row = equal_runs.of_a_model("h200-x4", "quick", only)
-    assert row.name == "h200-x4" and row.compared >= 1 and row.different == 0
+    row, wrong = equal_runs.of_a_model("h200-x4", "quick", only)
+    assert (row.name, row.different, wrong) == ("h200-x4", 0, []) and row.compared >= 1
+
+
+#: Recorded runs: of copies and kernels alone; of noisy messages, of which most are too noisy alone.
+QUICK_ONES = ("h200x4-rounds/quick", "h100x4/halo")
+
+
+@pytest.mark.parametrize("name", QUICK_ONES)
+def test_verdicts_on_a_recorded_run(name: str) -> None:
+    """Catches a healthy machine that fails, and a slow one that passes: all of it, or any case."""
+    assert equal_runs.wrong_in_recorded(recorded(name)) == []
+
+
+@pytest.mark.slow
+def test_verdicts_on_every_recorded_run() -> None:
+    """Catches the same where a run has other noise, suites or machines."""
+    unpack()
+    folders = [file.parent for file in EXAMPLES.rglob("run.json")]
+    wrong = {str(one): equal_runs.wrong_in_recorded(one) for one in filter(equal_runs.judged, folders)}
+    assert len(wrong) > 20 and not any(wrong.values()), wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
+def test_verdicts_on_every_model(name: str) -> None:
+    """Catches a healthy machine that fails under another seed: for what no run of it can measure, or a case
+    that differs by chance.
+    """
+    row, wrong = equal_runs.of_a_model(name, "quick", [])
+    assert wrong == [] and row.compared > 50
+
+
+def test_wrong_verdicts_are_told(tmp_path: Path) -> None:
+    """Catches a validation that calls every verdict right."""
+    runs = []
+    for number, rate in enumerate((200.0, 390.0, 100.0)):
+        build = sample_run.Builder(sample_run.topology(2))
+        build.measure("copy", WRITE, rate, size=GIB)
+        build.measure("kernel", WRITE, rate, size=GIB)
+        runs.append(folder_of(build, tmp_path / str(number)))
+    slow, fast, slower = runs
+    assert equal_runs.wrong_verdicts(slow, slower) == ["equal: FAIL instead of PASS"]
+    assert "a tenth slower: PASS instead of FAIL" in equal_runs.wrong_verdicts(slow, fast)
 
 
 def test_what_differs_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

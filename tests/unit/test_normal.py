@@ -18,7 +18,7 @@ from byteways.explain.checks.check import Check, CheckQuestion, checked
 from byteways.explain.checks.learning import learned
 from byteways.explain.checks.normal import Normal, read_normal
 from byteways.explain.checks.normal_reference import against_normal
-from byteways.explain.checks.verdict import HIGH, LOW, MISSING, PASS, UNKNOWN, Judged
+from byteways.explain.checks.verdict import FAIL, HIGH, MISSING, NOT_DECIDED, PASS, UNKNOWN, Bounds, Judged
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import WHY_NOT_RANKED
 from byteways.explain.two_runs.setting import METHOD_CHANGES, setting_of, since
@@ -54,7 +54,7 @@ def normal_of(tmp_path: Path, *builds: Builder, **more: Any) -> Normal:
 
 def judge(tmp_path: Path, build: Builder, normal: Normal, **more: Any) -> tuple[Judged, ...]:
     run = Index(folder(build, tmp_path / "own"))
-    return against_normal(run, normal, ("own", "others"), **{"tolerance": 0.05, **more})[0]
+    return against_normal(run, normal, ("own", "others"), bounds=Bounds(), **more)[0]
 
 
 def words(cases: tuple[Judged, ...]) -> dict[str, int]:
@@ -173,10 +173,10 @@ def test_the_file_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_verdicts(tmp_path: Path) -> None:
-    """Catches healthy machines that are LOW, slow ones that pass, and good ones that fail."""
+    """Catches healthy machines that are FAIL, slow ones that pass, and good ones that fail."""
     normal = normal_of(tmp_path, *(machine(number, 394.0 + number) for number in range(5)))
     assert words(judge(tmp_path / "a", machine(9, 393.0), normal)) == {PASS: 24}
-    assert words(judge(tmp_path / "b", machine(9, 300.0), normal)) == {LOW: 24}
+    assert words(judge(tmp_path / "b", machine(9, 300.0), normal)) == {FAIL: 24}
     assert words(judge(tmp_path / "c", machine(9, 500.0), normal)) == {HIGH: 24}
     (first, *_) = judge(tmp_path / "d", machine(9, 300.0), normal)
     assert first.basis == "5 machines" and first.interval is not None and first.interval[1] < 0.95
@@ -186,20 +186,20 @@ def test_one_machine_says_so_and_is_wide(tmp_path: Path) -> None:
     """Catches a single machine whose every deviation is a fault of all others."""
     normal = normal_of(tmp_path, machine(1))
     run = folder(machine(2, 340.0), tmp_path / "own")
-    cases, notes = against_normal(Index(run), normal, ("own", "others"), tolerance=0.05)
-    assert words(cases) == {PASS: 24} and cases[0].basis == "1 machine"
+    cases, notes = against_normal(Index(run), normal, ("own", "others"), bounds=Bounds())
+    assert words(cases) == {NOT_DECIDED: 24} and cases[0].basis == "1 machine"
     assert notes == ("24 cases of 24 are judged by one machine alone, within a wide range",)
-    assert words(judge(tmp_path / "half", machine(2, 198.0), normal)) == {LOW: 24}
+    assert words(judge(tmp_path / "half", machine(2, 198.0), normal)) == {FAIL: 24}
 
 
 def test_a_machine_beside_its_own_results(tmp_path: Path) -> None:
     """Catches a machine that lost a tenth of its speed and passes by what others vary by."""
     normal = normal_of(tmp_path, machine(1), machine(2, 300.0))
     slower = machine(1, 356.0)
-    assert words(judge(tmp_path / "a", slower, normal, own=True)) == {LOW: 24}
+    assert words(judge(tmp_path / "a", slower, normal, own=True)) == {FAIL: 24}
     (first, *_) = judge(tmp_path / "b", machine(1, 400.0), normal, own=True)
     assert (first.verdict, first.basis) == (PASS, "this machine before")
-    assert words(judge(tmp_path / "c", slower, normal)) == {PASS: 24}
+    assert words(judge(tmp_path / "c", slower, normal)) == {NOT_DECIDED: 24}
 
 
 def test_machines_that_vary_widen_what_is_normal(tmp_path: Path) -> None:
@@ -222,7 +222,9 @@ def test_obstacles(tmp_path: Path) -> None:
         assert words(cases) == {UNKNOWN: 24} and {one.reason for one in cases} == {reason}
     few = judge(tmp_path / "few", machine(9, rounds=1), normal)
     assert {one.reason for one in few} == {WHY_NOT_RANKED}
-    assert words(judge(tmp_path / "all", machine(9, rounds=1), normal, least_rounds=False)) == {PASS: 24}
+    assert words(judge(tmp_path / "all", machine(9, rounds=1), normal, least_rounds=False)) == {
+        NOT_DECIDED: 24
+    }
 
 
 def test_simulated_beside_measured(tmp_path: Path) -> None:
@@ -232,7 +234,7 @@ def test_simulated_beside_measured(tmp_path: Path) -> None:
     normal = normal_of(tmp_path, machine(1), machine(2))
     with pytest.raises(BytewaysError, match="simulated and measured results are not compared unasked"):
         judge(tmp_path / "a", simulated, normal)
-    assert words(judge(tmp_path / "b", simulated, normal, mixed=True)) == {PASS: 24}
+    assert words(judge(tmp_path / "b", simulated, normal, mixed=True)) == {NOT_DECIDED: 24}
     with pytest.raises(BytewaysError, match="not learned together"):
         normal_of(tmp_path / "c", machine(1), simulated)
 
@@ -248,7 +250,7 @@ def test_a_case_that_others_can_measure_is_missing(tmp_path: Path) -> None:
     assert (missing.verdict, missing.reason) == (MISSING, "skipped: gpu0 and gpu1 have no peer access")
     run.records = run.records[:-3]
     run.lose("skipped", "no time", "copy", flows, reason_code=OUT_OF_TIME)
-    assert words(judge(tmp_path / "b", run, normal)) == {PASS: 23}
+    assert words(judge(tmp_path / "b", run, normal)) == {NOT_DECIDED: 23}
 
 
 def test_parts_and_cases_of_own_machines(tmp_path: Path) -> None:
@@ -263,9 +265,14 @@ def test_parts_and_cases_of_own_machines(tmp_path: Path) -> None:
     assert words(judge(tmp_path / "b", machine(9, gpus=3), normal)) == {PASS: 12}
     run = machine(9)
     run.records = run.records[3:]
-    (missing, *_) = judge(tmp_path / "c", run, normal, own=True)
-    assert missing.reason == "the run lacks 1 of 12 such cases"
-    assert words(judge(tmp_path / "d", run, normal, own=True, allow_missing=True)) == {PASS: 23}
+    lost = folder_of(run, tmp_path / "lost", planned=len(run.records) + 3)
+    for allowed, found in ((False, {MISSING: 1, NOT_DECIDED: 23}), (True, {NOT_DECIDED: 23})):
+        more = {"bounds": Bounds(), "own": True, "allow_missing": allowed}
+        cases, _ = against_normal(Index(lost), normal, ("own", "others"), **more)
+        assert words(cases) == found
+    less = Index(folder(run, tmp_path / "less"))
+    cases, (note, *_) = against_normal(less, normal, ("own", "others"), bounds=Bounds(), own=True)
+    assert words(cases) == {NOT_DECIDED: 23} and note == "1 case of such machines not planned in this run"
 
 
 def test_a_link_that_all_others_have(tmp_path: Path) -> None:

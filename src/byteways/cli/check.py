@@ -1,4 +1,4 @@
-"""`byteways check`: is this normal? PASS, LOW, HIGH or UNKNOWN for each case of a run and for all of it."""
+"""`byteways check`: is this normal? A verdict on each case of a run, and PASS, FAIL or NOT DECIDED on all."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from byteways.cli.power_options import LeastEffect, Strict
 from byteways.cli.runs import Every, Mixed, opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
@@ -39,7 +40,7 @@ def check(
         str | None,
         typer.Option(
             "--tolerance",
-            help="Least difference from a run or from normal results that is LOW or HIGH. [default: 5%]",
+            help="Least difference from a run or from normal results that is FAIL or HIGH. [default: 5%]",
         ),
     ] = None,
     at_least: Annotated[
@@ -50,10 +51,10 @@ def check(
     ] = None,
     allow_missing: Annotated[
         bool,
-        typer.Option(
-            "--allow-missing", help="Cases that the run did not plan, or had no time for, may be missing."
-        ),
+        typer.Option("--allow-missing", help="Cases that the run had no time for, or lost, may be missing."),
     ] = False,
+    least_effect: LeastEffect = None,
+    strict: Strict = False,
     mixed: Mixed = False,
     junit: Annotated[
         Path | None, typer.Option("--junit", help="Write the verdicts as JUnit XML.", metavar="FILE")
@@ -76,7 +77,7 @@ def check(
         Path | None, typer.Option("--out", "-o", help="With --learn: the file to write.", metavar="FILE")
     ] = None,
 ) -> int:
-    """Judge each case of a run; exit with status 1 if any is LOW or MISSING."""
+    """Judge each case of a run; exit with status 1 if any is FAIL or MISSING, or all together are slower."""
     from byteways.explain.checks.check import CheckQuestion, checked
 
     if learn:
@@ -87,7 +88,13 @@ def check(
         raise BytewaysError("one run is checked at a time", hint="--against RUN names the reference")
     if slurm and as_json:
         raise BytewaysError("--slurm and --json both print to standard output", hint="leave out one of them")
-    question = CheckQuestion.of(against, tolerance, at_least, allow_missing=allow_missing, mixed=mixed)
+    question = CheckQuestion.of(
+        *(against, tolerance, at_least),
+        least_effect=least_effect,
+        strict=strict,
+        allow_missing=allow_missing,
+        mixed=mixed,
+    )
     folder = opened_run(runs[0])
     reference = opened_run(Path(against)) if question.kind == "run" else None
     found = checked(folder, str(runs[0]), question, reference)
@@ -150,16 +157,23 @@ def _print_drain_line(found: Check) -> None:
         echo(line)
 
 
+def _shown(found: Check) -> tuple[str, ...]:
+    """Returns verdicts that do not fail and are printed without --all."""
+    from byteways.explain.checks.verdict import HIGH, NOT_DECIDED
+
+    return (HIGH, NOT_DECIDED) if found.strict else (HIGH,)
+
+
 def _print(found: Check, every: bool) -> None:
     from byteways.cli.layout import Lines, TextTable, show
-    from byteways.explain.checks.verdict import HIGH
-    from byteways.explain.checks.wording_check import HEADINGS, reasons, row, summary, suspicion
+    from byteways.explain.checks.wording_check import HEADINGS, details, row, summary, suspicion
 
     for mark in found.marks:
         echo(mark)
-    chosen = [one for one in found.cases if every or one.failing or one.verdict == HIGH]
+    cases = found.everything if every else found.cases
+    chosen = [one for one in cases if every or one.failing or one.verdict in _shown(found)]
     shown = chosen if every else chosen[:MOST_ROWS]
-    lines = [summary(found), suspicion(found), *found.notes, *reasons(found)]
+    lines = [summary(found), suspicion(found), *details(found)]
     if len(shown) < len(chosen):
         lines.append(f"{len(chosen) - len(shown)} more: --all")
     blocks: list[TextTable | Lines] = [Lines("result", tuple(filter(None, lines)))]

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from byteways.cli.power_options import LeastEffect, Strict
 from byteways.cli.runs import Every, Mixed, opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
-from byteways.explain.two_runs.wording_comparison import FAIL_IF
+from byteways.explain.two_runs.wording_options import FAIL_IF
 from byteways.json_text import json_text
 from byteways.plan.spelling import closest
 
@@ -39,6 +40,8 @@ def compare(
         typer.Option("--by", help="'case', or 'link-class': of different machines, as parts of the peak."),
     ] = CASE,
     fail_if: Annotated[list[str] | None, typer.Option("--fail-if", help=f"{FAIL_IF} Repeatable.")] = None,
+    least_effect: LeastEffect = None,
+    strict: Strict = False,
     mixed: Mixed = False,
     every: Every = False,
     as_json: Annotated[
@@ -46,24 +49,29 @@ def compare(
     ] = False,
 ) -> int:
     """Compare runs: differences of the environment, then of the results, the largest first."""
+    from byteways.explain.claims.wording import UNDECIDED
     from byteways.explain.two_runs.comparison import check, compare_runs
-    from byteways.explain.two_runs.wording_comparison import Condition
+    from byteways.explain.two_runs.paired_cases import DEFAULT_LEAST_EFFECT
+    from byteways.explain.two_runs.wording_comparison import Condition, part_of
 
     if by not in (CASE, LINK_CLASS):
         raise BytewaysError(f"unknown --by '{by}'", hint=closest(by, (CASE, LINK_CLASS)))
     conditions = [Condition.parse(text) for text in fail_if or ()]
-    if by == LINK_CLASS and conditions:
-        raise BytewaysError("--fail-if compares case by case", hint="leave out --by link-class")
+    given = ("--fail-if", conditions), ("--strict", strict), ("--least-effect", least_effect)
+    for option in (name for name, value in given if by == LINK_CLASS and value):
+        raise BytewaysError(f"{option} compares case by case", hint="leave out --by link-class")
+    least = DEFAULT_LEAST_EFFECT if least_effect is None else part_of("--least-effect", least_effect)
     folders = [opened_run(run) for run in runs]
     names = [str(run) for run in runs]
     if by == LINK_CLASS:
         check(folders, names, mixed=mixed)
         _by_class(folders, names, as_json)
         return ExitStatus.GOOD
-    found = compare_runs(folders, names, mixed=mixed)
+    found = compare_runs(folders, names, mixed=mixed, least_effect=least)
     broken = [
         f"{one.names[1]}: {said}" for one in found for rule in conditions if (said := rule.broken_by(one))
     ]
+    undecided = [f"{one.names[1]}: {len(one.undecided)}" for one in found if strict and one.undecided]
     if as_json:
         comparisons = [{**one.to_json(), **_classes_as_data(one, folders)} for one in found]
         told = {"marks": _marks(folders), "comparisons": comparisons, "broken": broken}
@@ -73,7 +81,9 @@ def compare(
             _print(one, folders, every)
     for text in broken:
         say(f"--fail-if: {text}")
-    return ExitStatus.FAILED if broken else ExitStatus.GOOD
+    for text in undecided:
+        say(f"--strict: {text} {UNDECIDED}")
+    return ExitStatus.FAILED if broken or undecided else ExitStatus.GOOD
 
 
 def _marks(folders: Sequence[RunFolder]) -> list[str]:
@@ -132,11 +142,12 @@ def _environment(compared: Comparison, runs: Sequence[RunFolder]) -> TextTable |
 
 def _result(compared: Comparison, most: int) -> Iterator[str]:
     from byteways.explain.results.counting import count
-    from byteways.explain.two_runs.wording_comparison import more, summary, suspicion
+    from byteways.explain.two_runs.wording_comparison import more, pooled, summary, suspicion
 
     yield summary(compared)
     if said := suspicion(compared):
         yield said
+    yield from pooled(compared)
     if not compared.same_gpus:
         yield "the machines have different GPUs: see the parts of the nominal peak below"
     for reason, number in compared.not_compared.items():

@@ -17,6 +17,7 @@ from byteways.cli.run_options import (
     NoReport,
     Only,
     Resume,
+    Seed,
     Size,
     check_started_once,
     given,
@@ -50,6 +51,7 @@ def reproduce(
         Path | None, typer.Option("--out", "-o", help="New folder. [default: byteways-<key>-<host>-<time>]")
     ] = None,
     machine: MachineOption = None,
+    seed: Seed = None,
     budget: Annotated[
         float | None,
         typer.Option("--budget", help="Time limit of the whole run in seconds. [default: the study's]"),
@@ -76,14 +78,15 @@ def reproduce(
     options = options_of(only, size, budget, launcher=launcher)
     asked = (("--out", out), *given(options))
     if finished is not None:
-        unfit = (*asked, ("--machine", machine), ("--dry-run", dry_run), ("--resume", resume))
+        chosen = (("--machine", machine), ("--seed", seed is not None))
+        unfit = (*asked, *chosen, ("--dry-run", dry_run), ("--resume", resume))
         what = "--from compares a finished run; {} cannot change it"
         refuse(unfit, what, f"reproduce {key} --from {finished}")
         return _compared(study, finished, as_json, opened_second_run(beside, study))
     if resume is not None:
         refuse_with_resume(asked, f"reproduce {key} --resume {resume}")
         _check_study(study, resume)
-    simulation = simulation_of(machine, None)
+    simulation = simulation_of(machine, None, seed)
     other = opened_second_run(beside, study)
     if other is not None:
         check_before(study, other, simulation, resume)

@@ -22,6 +22,7 @@ from byteways.cli.run_options import (
     Ranks,
     RanksPerHost,
     Resume,
+    Seed,
     Size,
     WithSelf,
     check_started_once,
@@ -88,6 +89,7 @@ def run(
             "--fault", help="Fault to inject into the simulation: 'slow:gpu0-gpu1:0.5'. Repeatable."
         ),
     ] = None,
+    seed: Seed = None,
 ) -> int:
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
     check_started_once()
@@ -102,7 +104,7 @@ def run(
         changing = (("--out", out), ("--transfers", transfers), *given(options))
         refuse_with_resume(changing, f"run --resume {resume}")
     chosen = _chosen(suite, transfers) if suite is not None or resume is None else None
-    simulation = simulation_of(machine, fault)
+    simulation = simulation_of(machine, fault, seed)
     task = RunTask(chosen, options, out, resume, simulation)
     if hosts is not None or (resume is not None and is_between_hosts(resume)):
         return _between_hosts(task, dry_run, as_json, no_report)

@@ -37,6 +37,10 @@ MachineOption = Annotated[
         "--machine", help="Simulate this machine instead: a name from `list machines` or a TOML file."
     ),
 ]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", help="Seed of the simulated machine's noise. [default: the model's]"),
+]
 Ranks = Annotated[
     int | None,
     typer.Option("--ranks", help="Processes of MPI cases. [default: one for each GPU, at least 2]"),

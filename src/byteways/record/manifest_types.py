@@ -55,7 +55,11 @@ class ManifestFit(TypedDict):
     p90_error: float | None
 
 
-class ManifestMachineModel(TypedDict):
+class _ModelSeed(TypedDict, total=False):
+    seed: int  # of the noise; early runs: the one in the text
+
+
+class ManifestMachineModel(_ModelSeed):
     name: str
     title: str
     digest: str  # 16 hexadecimal digits over the text

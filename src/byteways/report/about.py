@@ -61,6 +61,7 @@ def _model_facts(manifest: Mapping[str, Any]) -> dict[str, str]:
         "How good": good,
         "Sources": sources,
         "Faults": ", ".join(model.get("faults") or ()),
+        "Seed of the noise": str(model.get("seed", "")),
     }
 
 

@@ -20,6 +20,7 @@ from byteways.explain.two_runs.wording_comparison import (
     change,
     headline,
     interval,
+    percent,
     row,
     summary,
     suspicion,
@@ -151,7 +152,7 @@ def _sentences(links: Iterable[LinkChange]) -> Iterator[str]:
     for one, pair in changed[:MOST_BESIDE_PICTURE]:
         before, after = values(pair)
         by = pair.first.record.interface
-        yield f"Link {one.link.a} – {one.link.b}: {change(pair.speed)} %, {before} and now {after} by {by}"
+        yield f"Link {one.link.a} – {one.link.b}: {percent(pair.speed)}, {before} and now {after} by {by}"
     if len(changed) > MOST_BESIDE_PICTURE:
         yield f"{count(len(changed) - MOST_BESIDE_PICTURE, 'more link')} changed"
     if not changed and any(one.pair is not None for one in links):
@@ -224,7 +225,7 @@ def _map(pairs: Sequence[PairedCase], links: Sequence[LinkChange]) -> dict[str, 
             "way": [ways.index(pair.first.variant.label()) for pair in pairs],
             "both": [int(pair.first.record.pattern == "bidirectional") for pair in pairs],
             "differ": [int(pair.claim.differ) for pair in pairs],
-            "undecided": [int(pair.claim.undecided) for pair in pairs],
+            "undecided": [int(pair.undecided) for pair in pairs],
             "speed": [float(f"{pair.speed:.4g}") for pair in pairs],
             "rates": [_rates(pair) for pair in pairs],
             "change": [change(pair.speed) for pair in pairs],

@@ -17,6 +17,8 @@ FactValue = str | int | float | bool | tuple[str | int | float, ...]
 ASSUMED_SOURCE, FITTED_SOURCE = "assumed", "fitted"
 #: What a number is that a source states.
 NOMINAL = "nominal"
+#: Key of the seed of the noise, and the largest one that a run may choose: what a JSON number holds.
+NOISE_SEED, MOST_NOISE_SEED = "seed", 2**53 - 1
 
 
 @dataclass(frozen=True)

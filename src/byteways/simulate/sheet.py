@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from byteways.simulate.model import MachineModel
+from byteways.simulate.model import NOISE_SEED, MachineModel
 from byteways.simulate.schema import OFF_THE_SHEET
 
 
-def sheet(model: MachineModel, faults: Sequence[str] = ()) -> str:
-    """Returns `key<TAB>value` lines: booleans as 1 and 0, lists by index, all keys including defaults."""
+def sheet(model: MachineModel, faults: Sequence[str] = (), seed: int | None = None) -> str:
+    """Returns `key<TAB>value` lines: booleans as 1 and 0, lists by index, all keys including defaults.
+
+    Args:
+        model: The machine model.
+        faults: Faults to inject.
+        seed: Seed of the noise; None: the model's.
+    """
+    own = {key: fact.value for key, fact in model.facts.items() if key.split(".")[0] not in OFF_THE_SHEET}
     lines: list[str] = []
-    for key, fact in model.facts.items():
-        if key.split(".")[0] not in OFF_THE_SHEET:
-            lines += _lines(key, fact.value if isinstance(fact.value, tuple) else (fact.value,), fact.value)
+    for key, value in (own if seed is None else {**own, NOISE_SEED: seed}).items():
+        lines += _lines(key, value if isinstance(value, tuple) else (value,), value)
     lines += _lines("faults", tuple(faults), tuple(faults))
     return "".join(f"{line}\n" for line in lines)
 

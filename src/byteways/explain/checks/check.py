@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -13,16 +12,22 @@ from byteways.explain.checks.normal import NORMAL, read_normal
 from byteways.explain.checks.normal_reference import against_normal
 from byteways.explain.checks.peak_reference import AT_LEAST, against_peak
 from byteways.explain.checks.run_reference import against_run
-from byteways.explain.checks.verdict import DEFAULT_TOLERANCE, CheckedCases
+from byteways.explain.checks.verdict import (
+    DEFAULT_TOLERANCE,
+    Bounds,
+    CheckedCases,
+    Judged,
+)
 from byteways.explain.checks.wording_check import page, whole_summary
 from byteways.explain.results.blamed_ranks import blamed_in
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun
+from byteways.explain.two_runs.paired_cases import DEFAULT_LEAST_EFFECT
+from byteways.explain.two_runs.wording_comparison import part_of
 from byteways.plan.spelling import closest
 from byteways.record.simulation_mark import mark_of, subject
 
 PEAK = "peak"
-_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 
 
 class Check(CheckedCases):
@@ -47,10 +52,11 @@ class CheckQuestion:
 
     kind: str  # normal, learned, peak, limits, run
     against: str
-    tolerance: float = DEFAULT_TOLERANCE
+    bounds: Bounds = field(default_factory=Bounds)
     at_least: float = AT_LEAST
     allow_missing: bool = False
     mixed: bool = False
+    strict: bool = False
 
     @classmethod
     def of(
@@ -59,6 +65,8 @@ class CheckQuestion:
         tolerance: str | float | None = None,
         at_least: str | float | None = None,
         *,
+        least_effect: str | float | None = None,
+        strict: bool = False,
         allow_missing: bool = False,
         mixed: bool = False,
     ) -> CheckQuestion:
@@ -68,7 +76,10 @@ class CheckQuestion:
             against: `normal`, `peak`, or the path of a run, of limits or of what was learned.
             tolerance: `5%` or 0.05; None: TOLERANCE.
             at_least: `70%` or 0.7; None: AT_LEAST.
-            allow_missing: Whether cases that were not planned may be missing.
+            least_effect: `5%` or 0.05, the loss that a PASS must have been able to find; None:
+                DEFAULT_LEAST_EFFECT.
+            strict: Whether a case that is NOT DECIDED fails.
+            allow_missing: Whether cases that were left out for lack of time, or lost, may be missing.
             mixed: Whether simulated results may be judged by measured ones, or the reverse.
 
         Raises:
@@ -83,10 +94,14 @@ class CheckQuestion:
         return cls(
             kind,
             against,
-            DEFAULT_TOLERANCE if tolerance is None else _part("--tolerance", tolerance),
-            AT_LEAST if at_least is None else _part("--at-least", at_least),
+            Bounds(
+                DEFAULT_TOLERANCE if tolerance is None else part_of("--tolerance", tolerance),
+                DEFAULT_LEAST_EFFECT if least_effect is None else part_of("--least-effect", least_effect),
+            ),
+            AT_LEAST if at_least is None else part_of("--at-least", at_least),
             allow_missing,
             mixed,
+            strict,
         )
 
 
@@ -102,20 +117,6 @@ def _kind(against: str) -> str:
         return "learned"
     hint = f"{closest(against, (NORMAL, PEAK))}, a run folder, limits.toml, or a file that --learn wrote"
     raise BytewaysError(f"unknown reference '{against}'", hint=hint)
-
-
-def _part(option: str, told: str | float) -> float:
-    if isinstance(told, str):
-        found = _PART.fullmatch(told)
-        if found is None or not 0 <= float(found[1]) <= 100:
-            raise BytewaysError(
-                f"{option} '{told}' is no percentage from 0% to 100%", hint=f"write for example {option} 5%"
-            )
-        return float(found[1]) / 100
-    if not 0 <= told <= 1:  # also of nan
-        name = option.removeprefix("--").replace("-", "_")
-        raise BytewaysError(f"{name}={told} is no part of 1", hint=f"{name}=0.05 is 5 %")
-    return float(told)
 
 
 def checked(
@@ -138,6 +139,7 @@ def checked(
     marks = [mark_of(index.manifest)]
     links: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    together: tuple[Judged, ...] = ()
     if question.kind == "run":
         if reference is None:
             raise ValueError("a check against a run needs that run")
@@ -145,18 +147,19 @@ def checked(
         marks = [f"{name}: {marks[0]}" if marks[0] else ""]
         if mark := mark_of(other.manifest):
             marks.append(f"{question.against}: {mark}")
-        cases, links = against_run(
+        found = against_run(
             index,
             other,
             (name, question.against),
-            tolerance=question.tolerance,
+            bounds=question.bounds,
             allow_missing=question.allow_missing,
             mixed=question.mixed,
         )
+        cases, links, together, notes = found.cases, found.missing_links, found.together, found.notes
     elif question.kind == PEAK:
-        cases = against_peak(index, at_least=question.at_least)
+        cases = against_peak(index, at_least=question.at_least, bounds=question.bounds)
     elif question.kind == "limits":
-        cases = against_limits(index, read_limits(Path(question.against)))
+        cases = against_limits(index, read_limits(Path(question.against)), question.bounds)
     else:
         path = None if question.kind == NORMAL else Path(question.against)
         normal = read_normal(path)
@@ -164,7 +167,7 @@ def checked(
             index,
             normal,
             (name, question.against),
-            tolerance=question.tolerance,
+            bounds=question.bounds,
             allow_missing=question.allow_missing,
             mixed=question.mixed,
             own=path is not None,
@@ -182,6 +185,9 @@ def checked(
         tuple(filter(None, marks)),
         links,
         notes,
+        together,
+        question.bounds.least_effect,
+        question.strict,
     )
 
 

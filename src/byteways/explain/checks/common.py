@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from math import log
 
-from byteways.explain.checks.verdict import CHECK_VERDICTS, HIGH, LOW, MISSING, PASS, UNKNOWN, Judged
+from byteways.explain.checks.verdict import CHECK_VERDICTS, FAIL, MISSING, UNKNOWN, Bounds, CaseLabels, Judged
 from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import least_change
 from byteways.explain.results.case_names import describe as named
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, group_by
+from byteways.explain.results.variants import variant_of
 from byteways.explain.two_runs.comparison import WITHOUT_RESULT, describe
 from byteways.explain.two_runs.suspects import parts_of
-from byteways.plan.interfaces import metric_of
+from byteways.plan.case import Buffer
+from byteways.plan.interfaces import OF_ALL, metric_of
 from byteways.plan.reasons import OUT_OF_TIME
 from byteways.record.record import Record
 from byteways.topology.model import Topology
@@ -28,25 +31,23 @@ def speed_of(claim: Claim, cell: Result) -> tuple[float, tuple[float, float]]:
     return (1 / claim.effect if claim.effect else float("inf")), (low, high)
 
 
-def judged(cell: Result, claim: Claim, tolerance: float, basis: str, topology: Topology) -> Judged:
-    """Returns the verdict of a claim whose first side is the checked result.
-
-    LOW and HIGH need a difference that the claim confirms and that exceeds the tolerance.
-    """
+def judged(cell: Result, claim: Claim, bounds: Bounds, basis: str, topology: Topology) -> Judged:
+    """Returns the verdict of a claim whose first side is the checked result."""
     speed, interval = speed_of(claim, cell)
-    verdict = PASS
-    if claim.differ and speed <= 1 - tolerance:
-        verdict = LOW
-    elif claim.differ and speed >= 1 + tolerance:
-        verdict = HIGH
     return replace(
         unjudged(cell, "", topology),
-        verdict=verdict,
+        verdict=bounds.verdict(
+            claim,
+            slower=claim.differ and speed <= 1 - bounds.tolerance,
+            faster=claim.differ and speed >= 1 + bounds.tolerance,
+            slowest=interval[0],
+        ),
         expected=claim.second.value,
         speed=speed,
         interval=interval,
         basis=basis,
         claim=claim,
+        least_change=max(least_change(claim), bounds.tolerance),
     )
 
 
@@ -54,12 +55,52 @@ def unjudged(cell: Result, reason: str, topology: Topology) -> Judged:
     """Returns a case with a result and nothing to judge it by."""
     record = cell.record
     figure, parts = metric_of(record.interface), parts_of(record, topology)
-    return Judged(UNKNOWN, describe(cell), record.case_id, figure, cell.value, reason=reason, parts=parts)
+    return Judged(
+        UNKNOWN,
+        describe(cell),
+        record.case_id,
+        figure,
+        cell.value,
+        reason=reason,
+        parts=parts,
+        labels=_labels(record),
+    )
 
 
-def failures(index: Index) -> list[Judged]:
-    """Returns the cases that failed in any round, or lack one, whatever the run is compared with."""
-    return [absent(record, index.topology, reason) for record, reason in _failed(index).values()]
+def _labels(record: Record) -> CaseLabels:
+    """Returns labels that depend on the case alone: a time series goes on when its result is missing."""
+    ends = Buffer.parse(record.source), Buffer.parse(record.destination)
+    method = variant_of(record, *ends, frozenset(OF_ALL)).label()
+    return CaseLabels(ends[0].device, ends[1].device, method, record.size_bytes, record.pattern)
+
+
+def failures(
+    index: Index,
+    expected: Callable[[Record], bool] = lambda record: True,
+    excused: Collection[str] = (),
+) -> list[Judged]:
+    """Returns the cases that failed in any round, or lack one: MISSING, if the reference has a result.
+
+    Args:
+        index: The run to check.
+        expected: Whether the reference has a result of such a case. One that fails without is FAIL; one that
+            only lost records is UNKNOWN.
+        excused: Cases that have no result in the reference either: UNKNOWN, unless their data was wrong.
+    """
+    found = []
+    for case, (record, reason) in _failed(index).items():
+        one = absent(record, index.topology, reason)
+        if not expected(record):
+            wrong = record.status == "corrupt" or record.beyond_limit
+            excuse = reason or (case in excused and not wrong)
+            one = replace(one, verdict=UNKNOWN if excuse else FAIL)
+        found.append(one)
+    return found
+
+
+def planned_here(index: Index) -> bool:
+    """Whether a case without a record may have been planned: records of the run are lost."""
+    return index.damaged_lines > 0 or len(index.records) < int(index.manifest.get("planned") or 0)
 
 
 def sound(index: Index) -> list[Result]:
@@ -107,7 +148,8 @@ def absent(record: Record, topology: Topology, reason: str = "") -> Judged:
         reason = "void: beyond a physical limit"
     said = reason or f"{record.status}: {record.reason or 'no reason recorded'}"
     case = f"{named(record)}, {format_size(record.size_bytes)}"
-    return Judged(MISSING, case, record.case_id, reason=said, parts=parts_of(record, topology))
+    parts = parts_of(record, topology)
+    return Judged(MISSING, case, record.case_id, reason=said, parts=parts, labels=_labels(record))
 
 
 def ordered(cases: Iterable[Judged]) -> tuple[Judged, ...]:

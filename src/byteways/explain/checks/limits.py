@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from byteways.errors import BytewaysError
 from byteways.explain.checks.common import failures, judged, ordered, sound, unjudged
-from byteways.explain.checks.verdict import HIGH, MISSING, PASS, Judged
+from byteways.explain.checks.verdict import HIGH, MISSING, PASS, Bounds, Judged
 from byteways.explain.claims.claim import Reference
 from byteways.explain.claims.compare import compare_with_reference
 from byteways.explain.results.index import Index
@@ -138,10 +138,10 @@ def _requirement(place: TomlPlace, limit: LimitTable) -> Requirement:
     return Requirement(title, limit.only, place.heading, limit.size, text, *bound.parts)
 
 
-def against_limits(run: Index, limits: Sequence[Requirement]) -> tuple[Judged, ...]:
+def against_limits(run: Index, limits: Sequence[Requirement], bounds: Bounds) -> tuple[Judged, ...]:
     """Judges every result that a limit selects; all claims hold simultaneously.
 
-    A result is LOW if its interval lies beyond the limit. A limit that selects no result is MISSING.
+    A result is FAIL if its interval lies beyond the limit. A limit that selects no result is MISSING.
 
     Raises:
         BytewaysError: A filter or size of a limit is invalid.
@@ -149,10 +149,11 @@ def against_limits(run: Index, limits: Sequence[Requirement]) -> tuple[Judged, .
     chosen = [(limit, _selected(run, limit)) for limit in limits]
     number = sum(cell.ranked for _, cells in chosen for cell in cells)
     cases = failures(run)
+    bounds = replace(bounds, tolerance=0.0)
     for limit, cells in chosen:
         if not cells:
             cases.append(Judged(MISSING, limit.title, reason=f"no result to be {limit.text}"))
-        cases += [_judged(cell, limit, number, run) for cell in cells]
+        cases += [_judged(cell, limit, number, run, bounds) for cell in cells]
     return ordered(cases)
 
 
@@ -172,10 +173,10 @@ def _selected(run: Index, limit: Requirement) -> list[Result]:
     ]
 
 
-def _judged(cell: Result, limit: Requirement, comparisons: int, run: Index) -> Judged:
+def _judged(cell: Result, limit: Requirement, comparisons: int, run: Index, bounds: Bounds) -> Judged:
     value = limit.of(cell)
     if not cell.ranked or value is None:
         return unjudged(cell, WHY_NOT_RANKED, run.topology)
     claim = compare_with_reference(cell, Reference(limit.text, value), kind="check", comparisons=comparisons)
-    told = judged(cell, claim, 0.0, limit.text, run.topology)
+    told = judged(cell, claim, bounds, limit.text, run.topology)
     return replace(told, verdict=PASS) if told.verdict == HIGH else told

@@ -12,13 +12,14 @@ from byteways.explain.checks.common import (
     judged,
     left_out,
     ordered,
+    planned_here,
     sound,
     unjudged,
     without_result,
 )
 from byteways.explain.checks.machines import links_of, same_machine
 from byteways.explain.checks.normal import Normal
-from byteways.explain.checks.verdict import MISSING, Judged
+from byteways.explain.checks.verdict import MISSING, Bounds, Judged
 from byteways.explain.claims.compare import compare_with_reference
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
@@ -34,7 +35,7 @@ def against_normal(
     normal: Normal,
     names: tuple[str, str],
     *,
-    tolerance: float,
+    bounds: Bounds,
     allow_missing: bool = False,
     mixed: bool = False,
     own: bool = False,
@@ -46,8 +47,8 @@ def against_normal(
         run: The run to check.
         normal: What is normal.
         names: What run and reference are called.
-        tolerance: Least relative difference that is LOW or HIGH.
-        allow_missing: Whether cases that machines of this shape have may be missing.
+        bounds: What decides on a case.
+        allow_missing: Whether cases of which the run lost the records may be missing.
         mixed: Whether a simulated run may be judged by measured results, or the reverse.
         own: Whether it was learned of the user's own machines, of which all parts and cases must be there.
         least_rounds: Whether results of fewer than three rounds stay UNKNOWN.
@@ -78,19 +79,24 @@ def against_normal(
             continue
         reference = normal.reference(str(found[cell.record.case_id]), itself)
         claim = compare_with_reference(cell, reference, kind="check", comparisons=len(known))
-        cases.append(judged(cell, claim, tolerance, reference.name, run.topology))
-    cases += failures(run)
+        cases.append(judged(cell, claim, bounds, reference.name, run.topology))
+    cases += failures(run, lambda record: setting_of(run, record) in normal.settings)
     cases += _unmeasured(run, normal)
     cases += _lost_links(run)
+    notes: list[str] = []
     if own:
         lost = list(_lost_parts(run, normal))
         cases += lost
-        if not lost and not allow_missing:
-            cases += _never_planned(run, normal)
-    single = sum(one.basis.startswith("1 machine") for one in cases)
-    alone = f"{count(single, 'case')} of {len(cases)} {'is' if single == 1 else 'are'}"
-    note = f"{alone} judged by one machine alone, within a wide range" if single else ""
-    return ordered(cases), (note,) if note else ()
+        fewer = {} if lost else _fewer_cases(run, normal)
+        if planned_here(run) and not allow_missing:
+            reasons = {key: f"the run lacks {number} such cases" for key, number in fewer.items()}
+            cases += [Judged(MISSING, key, reason=reason) for key, reason in reasons.items()]
+        elif fewer:
+            notes.append(f"{count(sum(fewer.values()), 'case')} of such machines not planned in this run")
+    if single := sum(one.basis.startswith("1 machine") for one in cases):
+        alone = f"{count(single, 'case')} of {len(cases)} {'is' if single == 1 else 'are'}"
+        notes.append(f"{alone} judged by one machine alone, within a wide range")
+    return ordered(cases), tuple(notes)
 
 
 def _obstacle(cell: Result, keys: Mapping[str, str | None], normal: Normal, least_rounds: bool) -> str:
@@ -139,13 +145,10 @@ def _lost_parts(run: Index, normal: Normal) -> Iterator[Judged]:
                 yield Judged(MISSING, f"{lost} of {number} {devices_of(name)}", reason=reason)
 
 
-def _never_planned(run: Index, normal: Normal) -> Iterator[Judged]:
-    """Yields settings of which the run has fewer cases than its suite has on the reference's machines."""
+def _fewer_cases(run: Index, normal: Normal) -> dict[str, int]:
+    """Returns settings of which the run has fewer cases than its suite has there, and how many."""
     suite = str(run.manifest["suite"].get("name"))
     records = [some[0] for some in group_by(run.records, lambda record: record.case_id).values()]
     here = Counter(setting_of(run, record) for record in records)
-    for key, setting in normal.settings.items():
-        lost = setting.suites.get(suite, 0) - here[key]
-        if lost > 0:
-            reason = f"the run lacks {lost} of {setting.suites[suite]} such cases"
-            yield Judged(MISSING, key, reason=reason)
+    lacks = {key: setting.suites.get(suite, 0) - here[key] for key, setting in normal.settings.items()}
+    return {key: number for key, number in lacks.items() if number > 0}

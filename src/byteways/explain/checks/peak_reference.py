@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from byteways.explain.checks.common import failures, judged, ordered, sound, unjudged
-from byteways.explain.checks.verdict import HIGH, PASS, Judged
+from byteways.explain.checks.verdict import HIGH, PASS, Bounds, Judged
 from byteways.explain.claims.claim import Reference
 from byteways.explain.claims.compare import compare_with_reference
 from byteways.explain.results.index import Index
@@ -21,16 +21,17 @@ AT_LEAST = 0.7
 OVERHEAD_LIMITED_BELOW_BYTES = 16 * 2**20
 
 
-def against_peak(run: Index, *, at_least: float) -> tuple[Judged, ...]:
+def against_peak(run: Index, *, at_least: float, bounds: Bounds) -> tuple[Judged, ...]:
     """Judges each path by its best way, at 16 MiB and more, from cold caches.
 
     Args:
         run: The run to check.
-        at_least: Part of the nominal peak below which a path is LOW.
+        at_least: Part of the nominal peak below which a path is FAIL.
+        bounds: What decides on a path; there is no tolerance.
     """
     paths = group_by((cell for cell in sound(run) if _suitable(cell)), lambda cell: cell.record.path)
     rated = sum(any(cell.ranked and cell.peak for cell in cells) for cells in paths.values())
-    found = [_path(paths[path], at_least, rated, run) for path in sorted(paths, key=label_order)]
+    found = [_path(paths[path], at_least, rated, run, bounds) for path in sorted(paths, key=label_order)]
     return ordered([*found, *failures(run)])
 
 
@@ -39,7 +40,7 @@ def _suitable(cell: Result) -> bool:
     return fits and cell.stays and does_the_job(cell) and bool(unidirectional([cell]))
 
 
-def _path(cells: list[Result], at_least: float, comparisons: int, run: Index) -> Judged:
+def _path(cells: list[Result], at_least: float, comparisons: int, run: Index, bounds: Bounds) -> Judged:
     ends = cells[0].source.device, cells[0].destination.device
     if ends[0] != ends[1] and one_memory(run.topology, *ends):
         return unjudged(cells[0], "both ends are one memory", run.topology)
@@ -52,7 +53,13 @@ def _path(cells: list[Result], at_least: float, comparisons: int, run: Index) ->
     best, peak = max(rated, key=lambda one: one[0].value / one[1])
     reference = Reference(f"{100 * at_least:g} % of peak", at_least * peak)
     claim = compare_with_reference(best, reference, kind="check", comparisons=comparisons)
-    told = judged(best, claim, 0.0, f"{100 * at_least:g} % of {peak / 1e9:.4g} GB/s", run.topology)
+    told = judged(
+        best,
+        claim,
+        replace(bounds, tolerance=0.0),
+        f"{100 * at_least:g} % of {peak / 1e9:.4g} GB/s",
+        run.topology,
+    )
     if told.verdict == HIGH:  # above the threshold is what is asked for; above the peak is not explained
         told = replace(told, verdict=HIGH if best.low > peak else PASS)
     return told

@@ -9,16 +9,56 @@ from functools import cached_property
 from typing import Any
 
 from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import HasInterval, least_change
+from byteways.explain.claims.wording import UNDECIDED
+from byteways.explain.two_runs.paired_cases import DEFAULT_LEAST_EFFECT
 from byteways.explain.two_runs.suspects import Suspect, suspect
 
-PASS, LOW, HIGH, UNKNOWN, MISSING = "PASS", "LOW", "HIGH", "UNKNOWN", "MISSING"
-#: In order of importance: the verdict on a run is the first one that any case has, but PASS before UNKNOWN.
-CHECK_VERDICTS = (LOW, MISSING, HIGH, PASS, UNKNOWN)
+PASS, FAIL, HIGH, UNKNOWN, MISSING = "PASS", "FAIL", "HIGH", "UNKNOWN", "MISSING"
+#: Not significantly slower, by a comparison too wide to find each loss that matters.
+NOT_DECIDED = UNDECIDED.upper()
+#: In order of importance.
+CHECK_VERDICTS = (FAIL, MISSING, HIGH, NOT_DECIDED, PASS, UNKNOWN)
+#: The number of a verdict in time series, larger where it is worse: `>= 4` fails.
+VERDICT_CODES = {PASS: 0, HIGH: 1, UNKNOWN: 2, NOT_DECIDED: 3, MISSING: 4, FAIL: 5}
 #: Verdicts that make a check fail. A result is never rejected for being too good.
-FAILING = (LOW, MISSING)
-#: Least relative difference from a run or from normal results that is LOW or HIGH: equal machines differ by
+FAILING = (FAIL, MISSING)
+#: Least relative difference from a run or from normal results that is FAIL or HIGH: equal machines differ by
 #: up to 4 % in bandwidth between GPUs (validation/normal.py).
 DEFAULT_TOLERANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What decides on a case, as parts of 1."""
+
+    tolerance: float = DEFAULT_TOLERANCE  # least difference that is FAIL or HIGH
+    least_effect: float = DEFAULT_LEAST_EFFECT  # loss that a PASS must have been able to find
+
+    def verdict(self, found: HasInterval, *, slower: bool, faster: bool, slowest: float) -> str:
+        """Returns the verdict on a change in speed.
+
+        Args:
+            found: The comparison, for what it would have found.
+            slower: Whether the loss is significant and not tolerated.
+            faster: The same of a gain.
+            slowest: Lower end of the interval of the speed, relative to what is expected.
+        """
+        if slower or faster:
+            return FAIL if slower else HIGH
+        excluded = slowest >= 1 - self.least_effect
+        return PASS if excluded or least_change(found) <= self.least_effect else NOT_DECIDED
+
+
+@dataclass(frozen=True)
+class CaseLabels:
+    """What a case is, by which programs select it."""
+
+    source: str = ""  # a device: `gpu0`
+    destination: str = ""
+    method: str = ""  # `copy, write`
+    size_bytes: int = 0
+    pattern: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,9 +74,11 @@ class Judged:
     speed: float | None = None  # value relative to what is expected; of times the inverse
     interval: tuple[float, float] | None = None  # of `speed`, simultaneous over all cases
     basis: str = ""  # what the expectation rests on: `3 machines`, `at least 380 GB/s`
-    reason: str = ""  # why it is MISSING or UNKNOWN
+    reason: str = ""  # why it is MISSING or UNKNOWN, or FAIL without a result
     parts: frozenset[str] = frozenset()  # what it involves (suspects.py)
     claim: Claim | None = None
+    least_change: float | None = None  # the least loss that would have been found, as a part of 1
+    labels: CaseLabels | None = None  # None for what is no case
 
     @property
     def failing(self) -> bool:
@@ -45,6 +87,7 @@ class Judged:
     def to_json(self) -> dict[str, Any]:
         """Returns plain data in base units; None where there is no number."""
         told = {**vars(self), "parts": sorted(self.parts), "interval": None}
+        told |= asdict(told.pop("labels") or CaseLabels())
         if self.interval is not None:
             told["interval"] = [one if one < float("inf") else None for one in self.interval]
         return {**told, "claim": self.claim.to_json() if self.claim else None}
@@ -62,6 +105,9 @@ class CheckedCases:
     marks: tuple[str, ...] = ()  # lines that say what was simulated
     missing_links: tuple[str, ...] = ()  # of the reference's machine, which this one lacks
     notes: tuple[str, ...] = field(default=())
+    together: tuple[Judged, ...] = ()  # cases pooled: all of the run first, then by class of links
+    least_effect: float = DEFAULT_LEAST_EFFECT
+    strict: bool = False  # whether a case that is NOT DECIDED fails
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -71,8 +117,19 @@ class CheckedCases:
 
     @property
     def verdict(self) -> str:
-        """The verdict on the run: UNKNOWN if no case could be judged."""
-        return next((verdict for verdict in CHECK_VERDICTS if self.counts[verdict]), UNKNOWN)
+        """The verdict on the run: PASS, FAIL, NOT DECIDED, or UNKNOWN if no case could be judged.
+
+        It passes if nothing fails and at least half of the judged cases were decided, or all together.
+        """
+        if any(one.failing for one in self.everything):
+            return FAIL
+        if not self.judged:
+            return UNKNOWN
+        undecided = self.counts[NOT_DECIDED]
+        together = bool(self.together) and self.together[0].verdict in (PASS, HIGH)
+        if (self.strict and undecided) or (2 * undecided > self.judged and not together):
+            return NOT_DECIDED
+        return PASS
 
     @property
     def judged(self) -> int:
@@ -81,11 +138,21 @@ class CheckedCases:
 
     @property
     def failed(self) -> bool:
-        return self.verdict in FAILING
+        return self.verdict == FAIL or (self.strict and self.verdict == NOT_DECIDED)
 
     @cached_property
     def failing(self) -> tuple[Judged, ...]:
+        """The cases that fail."""
         return tuple(one for one in self.cases if one.failing)
+
+    @property
+    def everything(self) -> tuple[Judged, ...]:
+        """All verdicts: on cases together, then on each."""
+        return (*self.together, *self.cases)
+
+    @cached_property
+    def undecided(self) -> tuple[Judged, ...]:
+        return tuple(one for one in self.cases if one.verdict == NOT_DECIDED)
 
     @cached_property
     def suspect(self) -> Suspect | None:
@@ -101,9 +168,13 @@ class CheckedCases:
             "host": self.host,
             "marks": [*self.marks],
             "verdict": self.verdict,
+            "failed": self.failed,
             "counts": self.counts,
+            "least_effect": self.least_effect,
+            "strict": self.strict,
             "suspect": asdict(self.suspect) if self.suspect else None,
             "missing_links": [*self.missing_links],
             "notes": [*self.notes],
+            "together": [one.to_json() for one in self.together],
             "cases": [one.to_json() for one in self.cases],
         }

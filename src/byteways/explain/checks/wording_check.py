@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from byteways.errors import BytewaysError
-from byteways.explain.checks.verdict import MISSING, UNKNOWN, CheckedCases, Judged
+from byteways.explain.checks.verdict import NOT_DECIDED, UNKNOWN, CheckedCases, Judged
 from byteways.explain.results.counting import count
 from byteways.explain.results.summary import WHY_NOT_RANKED
+from byteways.explain.two_runs.wording_comparison import between, losses_found, percent
 from byteways.units import short_time
 
 #: Headings of the table of verdicts.
@@ -15,9 +16,34 @@ HEADINGS = ("verdict", "case", "change in speed", "interval", "expected", "found
 
 
 def summary(check: CheckedCases) -> str:
-    """`LOW: of 94 cases 35 LOW, 54 PASS, 5 UNKNOWN; against A`."""
+    """`FAIL: of 94 cases 35 FAIL, 54 PASS, 5 UNKNOWN; against A`, and what fails together."""
     told = ", ".join(f"{number} {verdict}" for verdict, number in check.counts.items() if number)
     return f"{check.verdict}: of {count(len(check.cases), 'case')} {told or 'none'}; against {check.against}"
+
+
+def pooled(check: CheckedCases) -> list[str]:
+    """`all: 94 cases together -10.1 % (-10.3 to -9.9 %)`: what decides on the run."""
+    whole, *classes = check.together or (None,)
+    if check.failing and not check.undecided:
+        return []
+    shown = [one for one in classes if one.failing]
+    if whole and (whole.failing or check.undecided):
+        shown = [whole] if whole.failing else [whole, *shown]
+    return [
+        f"{one.case} {percent(one.speed)} ({between(*one.interval)})"
+        for one in shown
+        if one.speed is not None and one.interval is not None
+    ]
+
+
+def undecided(check: CheckedCases) -> str:
+    """`5 cases NOT DECIDED: alone they would have found a loss of 23 to 60 % or more`; '' for none."""
+    if not check.undecided:
+        return ""
+    number = len(check.undecided)
+    found = losses_found([one.least_change or 1.0 for one in check.undecided])
+    alone = "alone it" if number == 1 else "each alone"
+    return f"{count(number, 'case')} {NOT_DECIDED}: {alone} would have found {found}"
 
 
 def suspicion(check: CheckedCases) -> str:
@@ -43,12 +69,17 @@ def page(check: CheckedCases) -> str:
     from html import escape
 
     marks = "".join(f"<p><strong>{escape(mark)}</strong></p>" for mark in check.marks)
-    notes = "".join(f"<br>{escape(note)}" for note in (*check.notes, *reasons(check)))
+    notes = "".join(f"<br>{escape(note)}" for note in details(check))
     rows = [HEADINGS, *map(row, check.failing)]
     cells = ("".join(f"<td>{escape(cell)}</td>" for cell in one) for one in rows)
     table = "<table>" + "".join(f"<tr>{one}</tr>" for one in cells) + "</table>"
     said = escape(whole_summary(check))
     return f"{marks}<p>{escape(check.run)}: {said}{notes}</p>{table if len(rows) > 1 else ''}"
+
+
+def details(check: CheckedCases) -> list[str]:
+    """The lines below the summary and the suspicion."""
+    return [*pooled(check), *filter(None, (undecided(check),)), *check.notes, *reasons(check)]
 
 
 def reasons(check: CheckedCases) -> list[str]:
@@ -59,12 +90,12 @@ def reasons(check: CheckedCases) -> list[str]:
 
 def row(one: Judged) -> tuple[str, ...]:
     """The cells below HEADINGS."""
-    change = "" if one.speed is None else f"{_change(one.speed)} %"
-    interval = ""
-    if one.interval is not None:
-        interval = f"{_change(one.interval[0])} to {_change(one.interval[1])} %"
+    change = "" if one.speed is None else percent(one.speed)
+    interval = "" if one.interval is None else between(*one.interval)
     expected, found = (quantity(one, value) for value in (one.expected, one.value))
-    basis = one.reason if one.verdict in (MISSING, UNKNOWN) else one.basis
+    basis = one.reason or one.basis
+    if one.verdict == NOT_DECIDED:
+        basis = f"{basis}; {would_have_found(one)}"
     return (one.verdict, one.case, change, interval, expected, found, basis)
 
 
@@ -72,14 +103,29 @@ def sentence(one: Judged) -> str:
     """`copy, write, gpu0>gpu1, 1 GiB: 197 GB/s, expected 395 GB/s (A), -50.1 %`; or why it is missing."""
     if one.speed is None:
         return f"{one.case}: {one.reason}"
-    expected, found = (quantity(one, value) for value in (one.expected, one.value))
-    return f"{one.case}: {found}, expected {expected} ({one.basis}), {_change(one.speed)} %"
+    said = f"{one.case}: {percent(one.speed)} against {one.basis}"
+    if one.value is not None:
+        expected, found = (quantity(one, value) for value in (one.expected, one.value))
+        said = f"{one.case}: {found}, expected {expected} ({one.basis}), {percent(one.speed)}"
+    return f"{said}; {would_have_found(one)}" if one.verdict == NOT_DECIDED else said
+
+
+def basis_with_others(one: Judged) -> str:
+    """What a verdict rests on that a case has with others."""
+    return f"{one.basis}, with cases that are slower together"
+
+
+def would_have_found(one: Judged) -> str:
+    """`would have found a loss of 12 % or more`."""
+    return f"would have found {losses_found([one.least_change or 1.0])}"
 
 
 def drain_reason(check: CheckedCases) -> str:
-    """`byteways check LOW: 35 of 94 cases fail, gpu0-nvswitch in 35 of them`, for a node's state."""
+    """`byteways check FAIL: 35 of 94 cases fail, gpu0-nvswitch in 35 of them`, for a node's state."""
     found = check.suspect
     told = f"{len(check.failing)} of {count(len(check.cases), 'case')} fail"
+    if not check.failing:
+        told = "; ".join(pooled(check)) or undecided(check)
     common = f", {found.name} in {found.slower} of them" if found else ""
     return f"byteways check {check.verdict}: {told}{common}"
 
@@ -91,10 +137,6 @@ def quantity(one: Judged, value: float | None) -> str:
     if one.figure == "bandwidth":
         return f"{value / 1e9:.4g} GB/s"
     return short_time(value)
-
-
-def _change(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.1f}"
 
 
 def nothing_judged(check: CheckedCases) -> BytewaysError:

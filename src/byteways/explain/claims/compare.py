@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import pairwise
 from math import exp, log, sqrt
 from statistics import fmean, median, stdev
+from typing import Protocol
 
 from byteways.explain.claims.claim import (
     LEADS,
@@ -281,3 +282,25 @@ def _successive(values: Sequence[float]) -> Rounds:
     signs = [(-1.0) ** number for number in range(worth + 1)]
     scale = deviation / stdev(signs)
     return Rounds(tuple(exp(scale * sign) for sign in signs), 0.0, ("series",))
+
+
+class HasInterval(Protocol):
+    """A ratio with its simultaneous interval: a claim, or many pooled (two_runs/pooled.py)."""
+
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+
+
+def least_change(found: HasInterval) -> float:
+    """Returns the least relative loss that a comparison with this interval would have found.
+
+    A ratio differs from 1 when the logarithm of it exceeds the half-width of its interval.
+
+    Returns:
+        A part of 1, at least LEAST_LEAD: 0.12 is a loss of 12 %. 1 where no loss would have been found.
+    """
+    if found.low <= 0 or found.high == float("inf"):
+        return 1.0
+    return max(1 - sqrt(found.low / found.high), LEAST_LEAD)

@@ -18,7 +18,8 @@ from byteways.explain.results.blamed_ranks import blamed_in
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import WHY_NOT_RANKED, RecordedRun, Result
 from byteways.explain.two_runs.environments import differences
-from byteways.explain.two_runs.paired_cases import ComparedCases, PairedCase
+from byteways.explain.two_runs.paired_cases import DEFAULT_LEAST_EFFECT, ComparedCases, PairedCase
+from byteways.explain.two_runs.pooled import pooled_changes
 from byteways.explain.two_runs.setting import method_changed
 from byteways.explain.two_runs.suspects import missing_links, parts_of
 from byteways.explain.two_runs.wording_comparison import page, whole_summary
@@ -51,7 +52,11 @@ class Comparison(ComparedCases):
 
 
 def compare_runs(
-    runs: Sequence[RecordedRun], names: Sequence[str], *, mixed: bool = False
+    runs: Sequence[RecordedRun],
+    names: Sequence[str],
+    *,
+    mixed: bool = False,
+    least_effect: float = DEFAULT_LEAST_EFFECT,
 ) -> list[Comparison]:
     """Compares the first run with each other one; all claims hold simultaneously (compare.compare_all).
 
@@ -59,6 +64,7 @@ def compare_runs(
         runs: Two or more runs.
         names: What they are called.
         mixed: Whether simulated runs may stand beside measured ones.
+        least_effect: Loss that a comparison must be able to find, as a part of 1; else it is not decided.
 
     Raises:
         BytewaysError: There is one run only, a run is named twice, simulated and measured runs are mixed
@@ -71,23 +77,32 @@ def compare_runs(
     found = []
     for other, name, (pairs, reasons) in zip(others, names[1:], parts, strict=True):
         blamed = blamed_in(other.manifest, other.records)
-        cases = [pair_of(one, two, next(claims), first.topology, blamed) for one, two in pairs]
-        found.append(_comparison((first, other), (names[0], name), cases, reasons))
+        cases = [pair_of(one, two, next(claims), first.topology, blamed, least_effect) for one, two in pairs]
+        found.append(_comparison((first, other), (names[0], name), cases, reasons, least_effect))
     return found
 
 
 def pair_of(
-    one: Result, two: Result, claim: Claim, topology: Topology, blamed: Mapping[str, frozenset[str]]
+    one: Result,
+    two: Result,
+    claim: Claim,
+    topology: Topology,
+    blamed: Mapping[str, frozenset[str]],
+    least_effect: float = DEFAULT_LEAST_EFFECT,
 ) -> PairedCase:
     """Returns a case in two runs, with what it involves on the first run's machine, and the ranks that the
     second run blames.
     """
     parts = parts_of(one.record, topology) | blamed.get(one.record.case_id, frozenset())
-    return PairedCase(describe(one), one, two, claim, parts)
+    return PairedCase(describe(one), one, two, claim, parts, least_effect)
 
 
 def _comparison(
-    runs: tuple[Index, Index], names: tuple[str, str], pairs: Sequence[PairedCase], reasons: Mapping[str, int]
+    runs: tuple[Index, Index],
+    names: tuple[str, str],
+    pairs: Sequence[PairedCase],
+    reasons: Mapping[str, int],
+    least_effect: float,
 ) -> Comparison:
     first, second = runs
     here, there = ({cell.record.case_id for cell in run.cells} for run in runs)
@@ -104,6 +119,8 @@ def _comparison(
         gpus(first.topology) == gpus(second.topology),
         missing_links(first.topology, second.topology),
         _missing(first, second),
+        pooled_changes([pair.claim for pair in pairs], first),
+        least_effect,
     )
 
 

@@ -83,6 +83,7 @@ def _properties(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "kind", "simulated" if is_simulated(manifest) else "measured"
     yield "machine model", f"{model_of(manifest)} {model.get('digest', '')}".strip()
     yield "injected faults", ", ".join(model.get("faults") or ())
+    yield "seed of the noise", str(model.get("seed", ""))
     host = manifest.get("host") or {}
     yield "host", str(host.get("name", ""))
     for device in manifest["topology"]["devices"]:

@@ -8,12 +8,18 @@ from functools import cached_property
 from math import log
 from typing import Any
 
-from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.claim import UNDECIDED_FACTOR, Claim
+from byteways.explain.claims.compare import least_change
 from byteways.explain.results.summary import Result
 from byteways.explain.two_runs.environments import Difference
+from byteways.explain.two_runs.pooled import PooledChange
 from byteways.explain.two_runs.suspects import Suspect, suspect
 from byteways.plan.interfaces import metric_of
 from byteways.record.record import Record
+
+#: Loss that the comparison of a case must be able to find, or it is not decided: a link at four fifths of its
+#: rate is what a comparison is made to find.
+DEFAULT_LEAST_EFFECT = 1 - 1 / UNDECIDED_FACTOR
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,7 @@ class PairedCase:
     second: Result
     claim: Claim
     parts: frozenset[str] = frozenset()  # what it involves (suspects.py)
+    least_effect: float = DEFAULT_LEAST_EFFECT
 
     @property
     def speed(self) -> float:
@@ -47,6 +54,11 @@ class PairedCase:
     @property
     def faster(self) -> bool:
         return self.claim.differ and self.speed > 1
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it does not differ by a comparison that would not have found each loss that matters."""
+        return not self.claim.differ and least_change(self.claim) > self.least_effect
 
     @property
     def newly_serialised(self) -> bool:
@@ -85,6 +97,8 @@ class ComparedCases:
     same_gpus: bool  # whether both machines have as many GPUs of each model
     missing_links: tuple[str, ...] = ()  # of the first machine, which the second lacks
     missing: tuple[frozenset[str], ...] = ()  # parts of cases that the second run failed or skipped
+    pooled: tuple[PooledChange, ...] = ()  # cases together: all of them first
+    least_effect: float = DEFAULT_LEAST_EFFECT
 
     @cached_property
     def slower(self) -> tuple[PairedCase, ...]:
@@ -96,8 +110,7 @@ class ComparedCases:
 
     @cached_property
     def undecided(self) -> tuple[PairedCase, ...]:
-        """The cases whose interval is too wide to tell equality from a large difference."""
-        return tuple(pair for pair in self.pairs if pair.claim.undecided)
+        return tuple(pair for pair in self.pairs if pair.undecided)
 
     @cached_property
     def affected(self) -> tuple[PairedCase, ...]:
@@ -126,6 +139,8 @@ class ComparedCases:
             "slower_cases": len(self.slower),
             "faster_cases": len(self.faster),
             "undecided_cases": len(self.undecided),
+            "least_effect": self.least_effect,
+            "together": [one.to_json() for one in self.pooled],
             "missing_cases": len(self.missing),
             "not_compared": dict(self.not_compared),
             "failed": [
@@ -139,6 +154,7 @@ class ComparedCases:
                     "case_id": pair.first.record.case_id,
                     "speed": pair.speed,
                     "speed_interval": [*pair.interval],
+                    "least_change": least_change(pair.claim),
                     "claim": pair.claim.to_json(),
                 }
                 for pair in self.pairs

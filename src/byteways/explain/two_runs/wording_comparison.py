@@ -8,19 +8,22 @@ from dataclasses import dataclass
 
 from byteways.errors import BytewaysError
 from byteways.explain.claims.claim import Operand
+from byteways.explain.claims.compare import least_change
 from byteways.explain.claims.phrases import rate, way
 from byteways.explain.claims.wording import UNDECIDED, difference_text
 from byteways.explain.results.counting import count
 from byteways.explain.two_runs.across_machines import MachinesRow
 from byteways.explain.two_runs.paired_cases import ComparedCases, PairedCase
+from byteways.explain.two_runs.pooled import PooledChange
 from byteways.explain.two_runs.suspects import Suspect
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size, short_time
 
+#: A change beyond this ratio is no longer a figure.
+MOST_RATIO = 100
 #: Headings of the table of differences.
 HEADINGS = ("case", "change in speed", "interval", "first", "second")
-#: Help of `--fail-if`.
-FAIL_IF = "Exit with status 1 if any case is: 'slower > 3%', 'faster > 3%', 'different > 3%', 'failed'."
+_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 _CONDITION = re.compile(r"(slower|faster|different)\s*>\s*(\d+(?:\.\d+)?)\s*%", re.IGNORECASE)
 
 
@@ -40,8 +43,33 @@ def summary(compared: ComparedCases) -> str:
         f"{same or 'none'} without significant difference of 1 % or more",
     ]
     if compared.undecided:
-        parts.append(f"{len(compared.undecided)} {UNDECIDED}")
+        found = losses_found([least_change(pair.claim) for pair in compared.undecided])
+        parts.append(f"{len(compared.undecided)} {UNDECIDED} (would have found {found})")
     return f"{count(len(compared.pairs), 'case')} compared: {', '.join(parts)}"
+
+
+def losses_found(losses: Sequence[float]) -> str:
+    """`a loss of 12 % or more`, of one comparison; `a loss of 12 to 60 % or more`; `no loss`."""
+    least, most = (round(100 * end(losses)) for end in (min, max))
+    if most < 100:
+        return f"a loss of {least if least == most else f'{least} to {most}'} % or more"
+    return "no loss" if least == 100 else f"a loss of {least} % or more at best, none at worst"
+
+
+def pooled(compared: ComparedCases) -> list[str]:
+    """`all 94 cases together: -10.1 % (-10.3 to -9.9 %)`, if they differ; else classes that do."""
+    if (compared.slower or compared.faster) and not compared.undecided:
+        return []
+    differ = [one for one in compared.pooled if one.slower or one.faster]
+    return [
+        f"{_where(one)} {len(one.case_ids)} cases together: {percent(one.effect)}"
+        f" ({between(one.low, one.high)})"
+        for one in (differ[:1] if differ and not differ[0].between else differ)
+    ]
+
+
+def _where(one: PooledChange) -> str:
+    return ", ".join(filter(None, (one.between, one.link_class))) + ":" if one.between else "all"
 
 
 def suspicion(compared: ComparedCases) -> str:
@@ -74,18 +102,27 @@ def more(compared: ComparedCases, shown: int) -> str:
 
 def row(pair: PairedCase) -> tuple[str, ...]:
     """The cells below HEADINGS: '-50.0 %', '-50.3 to -49.8 %', both values."""
-    return (pair.case, f"{change(pair.speed)} %", interval(pair), *values(pair))
+    return (pair.case, percent(pair.speed), interval(pair), *values(pair))
 
 
 def interval(pair: PairedCase) -> str:
     """'-50.3 to -49.8 %', of the change in speed."""
-    low, high = pair.interval
-    return f"{change(low)} to {change(high)} %"
+    return between(*pair.interval)
+
+
+def between(low: float, high: float) -> str:
+    """'-50.3 to -49.8 %', of two ratios."""
+    return f"{change(low)} to {percent(high)}"
+
+
+def percent(ratio: float) -> str:
+    """'-50.0 %', or 'over 100 ×'."""
+    return f"over {MOST_RATIO} ×" if ratio > MOST_RATIO else f"{change(ratio)} %"
 
 
 def change(ratio: float) -> str:
     """'-50.0', in percent."""
-    return f"{100 * (ratio - 1):+.1f}"
+    return f"{round(100 * (ratio - 1), 1) + 0.0:+.1f}"  # no -0.0
 
 
 def values(pair: PairedCase) -> tuple[str, str]:
@@ -151,10 +188,33 @@ class Condition:
         """Returns what breaks the condition: '35 cases slower > 3%'; '' if nothing does."""
         if self.direction == "failed":
             return f"{count(len(compared.lost), 'case')} failed" if compared.lost else ""
-        pairs: Sequence[PairedCase] = {
-            "slower": compared.slower,
-            "faster": compared.faster,
-            "different": (*compared.slower, *compared.faster),
-        }[self.direction]
-        number = sum(abs(pair.speed - 1) > self.threshold for pair in pairs)
-        return f"{count(number, 'case')} {self.direction} > {100 * self.threshold:g}%" if number else ""
+        wanted = ("slower", "faster") if self.direction == "different" else (self.direction,)
+
+        def broken(one: PairedCase | PooledChange, speed: float) -> bool:
+            return any(getattr(one, word) for word in wanted) and abs(speed - 1) > self.threshold
+
+        limit = f"{self.direction} > {100 * self.threshold:g}%"
+        if number := sum(broken(pair, pair.speed) for pair in compared.pairs):
+            return f"{count(number, 'case')} {limit}"
+        if number := sum(len(one.case_ids) for one in compared.pooled[:1] if broken(one, one.nearest)):
+            return f"{count(number, 'case')} together {limit}"
+        return ""
+
+
+def part_of(option: str, told: str | float) -> float:
+    """Reads a part of 1 that a user asks for: `5%` of the option, or 0.05 in Python.
+
+    Raises:
+        BytewaysError: It is no percentage, or not from 0 to 1.
+    """
+    if isinstance(told, str):
+        found = _PART.fullmatch(told)
+        if found is None or not 0 <= float(found[1]) <= 100:
+            raise BytewaysError(
+                f"{option} '{told}' is no percentage from 0% to 100%", hint=f"write for example {option} 5%"
+            )
+        return float(found[1]) / 100
+    if not 0 <= told <= 1:  # also of nan
+        name = option.removeprefix("--").replace("-", "_")
+        raise BytewaysError(f"{name}={told} is no part of 1", hint=f"{name}=0.05 is 5 %")
+    return float(told)

@@ -8,7 +8,7 @@ from math import log2
 from byteways.explain.claims.wording import alike
 from byteways.explain.two_runs.link_changes import LinkChange, SharedChange
 from byteways.explain.two_runs.paired_cases import PairedCase
-from byteways.explain.two_runs.wording_comparison import change, values
+from byteways.explain.two_runs.wording_comparison import percent, values
 from byteways.report.node.boxes import PICTURE_WIDTH
 from byteways.report.node.drawing import LinkStroke, Node, NodeDrawing, arranged, facts_of, line_of
 from byteways.report.node.lines import Labels, PathLine
@@ -94,6 +94,6 @@ def _change_text(shared: SharedChange) -> str:
     pair = shared.pair
     first, second = values(pair)
     size = format_size(pair.first.record.size_bytes)
-    said = f"{change(pair.speed)} %" if pair.claim.differ else alike(pair.claim)
+    said = percent(pair.speed) if pair.claim.differ else alike(pair.claim)
     paths = "1 path" if shared.paths == 1 else f"least change of {shared.paths} paths"
     return f"{shared.direction}: {said}, {first} and {second}, {shared.variant.label()} at {size}, {paths}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from byteways.explain.claims.wording import alike
 from byteways.explain.display.chart import Chart
 from byteways.explain.two_runs.paired_cases import PairedCase
-from byteways.explain.two_runs.wording_comparison import change, interval, values
+from byteways.explain.two_runs.wording_comparison import interval, percent, values
 
 #: What the series of both runs are called.
 FIRST_RUN, SECOND_RUN = "first run", "second run"
@@ -36,8 +36,8 @@ def counted(chart: Chart, shown: Iterable[PairedCase]) -> Changed:
 def said(pair: PairedCase) -> str:
     """`-50.0 %`, or `=` without a significant difference, `?` if that is not decided."""
     if pair.claim.differ:
-        return f"{change(pair.speed)} %"
-    return NOT_DECIDED_SIGN if pair.claim.undecided else NOT_SIGNIFICANT
+        return percent(pair.speed)
+    return NOT_DECIDED_SIGN if pair.undecided else NOT_SIGNIFICANT
 
 
 def details(pair: PairedCase) -> str:

@@ -19,6 +19,7 @@ from byteways.run.shared.private_folder import private_folder
 from byteways.settings import worker_command
 from byteways.simulate import MachineModel, load, load_text, sheet
 from byteways.simulate.faults import check_faults, check_rank_faults
+from byteways.simulate.model import MOST_NOISE_SEED, NOISE_SEED
 from byteways.system_errors import cannot_write
 from byteways.topology.model import Topology
 from byteways.writing import write
@@ -31,12 +32,18 @@ DEADLINE_S = 20.0
 class Simulation:
     """The machine that is simulated instead of this one.
 
+    Args:
+        model: The machine model.
+        faults: Faults to inject.
+        seed: Seed of the noise; None: the model's.
+
     Raises:
         BytewaysError: A fault is invalid, or concerns something that the model does not have.
     """
 
     model: MachineModel
     faults: tuple[str, ...] = ()
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         check_faults(self.model, self.faults)
@@ -44,6 +51,11 @@ class Simulation:
     def check_ranks(self, ranks: int) -> None:
         """Raises BytewaysError if a fault is of a rank that a run does not have; 0: no case has ranks."""
         check_rank_faults(self.faults, ranks)
+
+    @property
+    def own_seed(self) -> int:
+        """The seed of the noise."""
+        return self.model.whole(NOISE_SEED) if self.seed is None else self.seed
 
     @property
     def mark(self) -> str:
@@ -57,7 +69,7 @@ class Simulation:
         """
         path = folder / SHEET
         try:
-            write(path, sheet(self.model, self.faults))
+            write(path, sheet(self.model, self.faults, self.seed))
         except OSError as error:
             raise cannot_write(path, error, "choose another --out") from error
         return path
@@ -93,22 +105,29 @@ class Simulation:
             "digest": model.digest,
             "text": model.text,
             "faults": list(self.faults),
+            "seed": self.own_seed,
             "sources": {key: structs.asdict(source) for key, source in model.sources.items()},
             "fit": structs.asdict(model.fit) if model.fit else None,
         }
 
 
-def simulation_of(machine: str | None, faults: Sequence[str] | None) -> Simulation | None:
-    """Returns the simulation for --machine and --fault; None without them.
+def simulation_of(
+    machine: str | None, faults: Sequence[str] | None, seed: int | None = None
+) -> Simulation | None:
+    """Returns the simulation for --machine, --fault and --seed; None without them.
 
     Raises:
-        BytewaysError: The model is unknown, a fault is invalid, or faults are given for a real machine.
+        BytewaysError: The model is unknown, a fault is invalid, the seed is out of range, or faults or a seed
+            are given for a real machine.
     """
+    if seed is not None and not 0 <= seed <= MOST_NOISE_SEED:
+        raise BytewaysError(f"a seed of {seed} is out of range", hint=f"--seed takes 0 to {MOST_NOISE_SEED}")
     if machine is not None:
-        return Simulation(load(machine), tuple(faults or ()))
-    if faults:
+        return Simulation(load(machine), tuple(faults or ()), seed)
+    given = f"--fault {faults[0]}" if faults else f"--seed {seed}"
+    if faults or seed is not None:
         raise BytewaysError(
-            f"--fault {faults[0]} needs a simulated machine",
+            f"{given} needs a simulated machine",
             hint="add --machine NAME; byteways list machines",
         )
     return None
@@ -131,7 +150,9 @@ def recorded_simulation(folder: Path, manifest: Mapping[str, Any]) -> Simulation
     try:
         entry = manifest["machine_model"]
         model, digest = load_text(entry["text"], file=file), entry["digest"]
-        faults = tuple(entry["faults"])
+        faults, seed = tuple(entry["faults"]), entry.get("seed")  # early runs: the model's
+        if seed is not None and not 0 <= seed <= MOST_NOISE_SEED:
+            raise KeyError("seed")
     except (KeyError, TypeError, AttributeError) as error:
         raise BytewaysError(f"{folder / MANIFEST} is damaged", cause=f"machine_model: {error!r}") from error
     if model.digest != digest:
@@ -140,7 +161,7 @@ def recorded_simulation(folder: Path, manifest: Mapping[str, Any]) -> Simulation
             cause=f"machine_model: digest {model.digest}, expected {digest}",
             hint="restore it from a copy, or start a new run",
         )
-    return Simulation(model, faults)
+    return Simulation(model, faults, seed)
 
 
 def simulation_changes(before: Simulation | None, asked: Simulation | None) -> list[str]:
@@ -157,6 +178,8 @@ def simulation_changes(before: Simulation | None, asked: Simulation | None) -> l
         changes.append(f"machine model: {names}")
     if before.faults != asked.faults:
         changes.append(f"faults: {_listed(before.faults)} became {_listed(asked.faults)}")
+    if asked.seed is not None and before.own_seed != asked.seed:
+        changes.append(f"seed: {before.own_seed} became {asked.seed}")
     return changes
 
 
