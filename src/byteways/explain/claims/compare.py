@@ -29,7 +29,7 @@ from byteways.explain.claims.claim import (
     Reference,
     cells_of,
 )
-from byteways.explain.claims.effects import Effect, deviation_of_ratio, path_effect, pooled_effect
+from byteways.explain.claims.effects import LEAST_LEAD, Effect, deviation_of_ratio, path_effect, pooled_effect
 from byteways.explain.results.families import comparisons_within, pairs_of
 from byteways.explain.results.repeatability import (
     CONFIDENCE,

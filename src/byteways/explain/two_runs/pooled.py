@@ -14,7 +14,8 @@ from math import exp, log, sqrt
 from typing import Any
 
 from byteways.explain.claims.claim import Claim, cells_of
-from byteways.explain.claims.compare import LEAST_LEAD, WIDEST_INTERVAL, least_change
+from byteways.explain.claims.compare import WIDEST_INTERVAL, least_change
+from byteways.explain.claims.effects import LEAST_LEAD
 from byteways.explain.results.index import Index
 from byteways.explain.results.repeatability import for_many, student
 from byteways.explain.results.selection import PAIR_KINDS, kind
