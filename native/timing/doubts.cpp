@@ -5,12 +5,12 @@
 #include <cmath>
 #include <utility>
 
+#include "timing/sampler.hpp"
 #include "timing/window.hpp"
 
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kLeastForInterval = 6;  // the range of 5 covers the median in only 93.75 % of cases
 // If waiting for the device takes longer than its work plus a wake-up, the events saw only part of the work.
 constexpr double kWaitedOverDevice = 2, kWakeUpNs = 3e5;
 constexpr double kUneven = 1.2;  // longest over shortest time between marks, for serialised flows
@@ -31,9 +31,9 @@ void doubt_series(Measurement& m, const Series& series, const MeasureOptions& op
   if (half_width > wanted) m.warnings.push_back({"noisy", half_width, wanted, "1"});
   for (const SeriesWarning& warning : series_warnings(m.samples_ns, resolution_ns))
     m.warnings.push_back({warning.id, warning.observed, warning.required, "1"});
-  if (m.samples_ns.size() < kLeastForInterval && !loops)
+  if (m.samples_ns.size() * options.rounds < kLeastForInterval && !loops)
     m.warnings.push_back({"few-samples", static_cast<double>(m.samples_ns.size()),
-                          static_cast<double>(kLeastForInterval), "samples"});
+                          static_cast<double>(least_samples(options.rounds)), "samples"});
   if (series.keeps_all())
     m.warnings.push_back({"many-discarded", series.discarded_share(), kMostDiscarded, "1"});
 }

@@ -248,7 +248,7 @@ class CaseRun {
       data_->conclude(agreed[2] != 0);
       if (rule.enough(series_.times_ns(), spent) && spread && series_.discarded_share() <= kMostDiscarded)
         break;
-      if (series_.taken() >= kLeastSamples && spent >= 1) break;
+      if (series_.taken() >= least_samples(options_.rounds) && spent >= 1) break;
     }
     if (team_.size() > 1) note_ranks(waiting);
     if (!measurement_.verified_every_sample) data_->check_all();

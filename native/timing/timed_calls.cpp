@@ -76,7 +76,7 @@ void sample_all(CallSampler& sampler, Series& series, const MeasureOptions& opti
     const double spent = options.budget_s > 0 ? spent_s / options.budget_s : 1;
     const bool enough = rule.enough(series.times_ns(), spent) && spent_s >= least_s;
     if (enough && series.discarded_share() <= kMostDiscarded) break;
-    if (series.taken() >= kLeastSamples && spent >= 1) break;
+    if (series.taken() >= least_samples(options.rounds) && spent >= 1) break;
   }
 }
 

@@ -276,12 +276,18 @@ def test_a_chase_has_no_company(session: _core.Session) -> None:
 
 
 def test_too_little_time_is_confessed(session: _core.Session) -> None:
-    """Catches an interval that claims more than its samples can bear."""
-    hasty = warnings(session.measure([copy(session, MIB)], options(budget_s=1e-9, precision=1e-9)))
-    assert hasty["noisy"].observed > hasty["noisy"].required == 1e-9
-    assert (hasty["few-samples"].observed, hasty["few-samples"].required) == (3, 6)
-    enough = session.measure([copy(session, MIB)], options(budget_s=10, max_samples=6))
-    assert enough.time_ns.n == 6 and "few-samples" not in warnings(enough)
+    """Catches an interval that claims more than its samples can bear, and a time that leaves too few."""
+
+    def hasty(**more: object) -> _core.Measurement:
+        return session.measure([copy(session, MIB)], options(budget_s=1e-9, precision=1e-9, **more))
+
+    alone = hasty()
+    assert warnings(alone)["noisy"].observed > warnings(alone)["noisy"].required == 1e-9
+    assert alone.time_ns.n == 6 and "few-samples" not in warnings(alone)
+    of_three = hasty(rounds=3)
+    assert of_three.time_ns.n == 3 and "few-samples" not in warnings(of_three)
+    few = warnings(hasty(max_samples=4))["few-samples"]
+    assert (few.observed, few.required) == (4, 6)
 
 
 def test_a_team_beyond_any_machine_is_refused(session: _core.Session) -> None:

@@ -74,7 +74,6 @@ def test_a_noisy_round_does_not_stretch_the_span_beyond_its_median(tmp_path: Pat
         ("noisy", "noisy"),
         ("drift", "drifting"),
         ("bimodal", "bimodal"),
-        ("few-samples", "few samples"),
     ],
 )
 def test_a_sentence_carries_the_warnings_of_its_figures(tmp_path: Path, name: str, word: str) -> None:
@@ -85,6 +84,18 @@ def test_a_sentence_carries_the_warnings_of_its_figures(tmp_path: Path, name: st
     said = sample_run.sentences(build, tmp_path)
     assert said[0].endswith(f"13 GB/s; memcpy reaches 9.8 ({word})")
     assert any(title.startswith("Non-temporal") and title.endswith(f"({word})") for title in said)
+
+
+@pytest.mark.parametrize(("samples", "doubted"), [(1, True), (2, False)])
+def test_samples_count_over_all_rounds(tmp_path: Path, samples: int, doubted: bool) -> None:
+    """Would catch a result called unsure for the samples of one of its rounds."""
+    build = sample_run.Builder(sample_run.topology(0))
+    build.measure("memcpy", COPY, 9.8, warnings=[warning("few-samples")])
+    build.records = [
+        replace(one, time_ns=replace(one.time_ns, n=samples)) for one in build.records if one.time_ns
+    ]
+    (cell,) = Index(RunFolder(build.write(tmp_path))).cells
+    assert (cell.samples, bool(cell.doubts)) == (3 * samples, doubted)
 
 
 def test_few_unsure_figures_of_many_are_counted(tmp_path: Path) -> None:

@@ -38,9 +38,9 @@ ADVICE = {
         "on the machine."
     ),
     "few-samples": (
-        "Time ran out before there were enough samples for a 95 % interval. Their range is given instead; it "
-        "contains the median with a probability of 75 % (3 samples), 88 % (4) or 94 % (5): allow more time "
-        "(--budget)."
+        "All rounds together have fewer than six samples, which a 95 % interval needs. Their range is given "
+        "instead; it contains the median with a probability of 75 % (3 samples), 88 % (4) or 94 % (5). Measure "
+        "more rounds."
     ),
     "few-operations": (
         "Too few operations lie in the common window of the flows. The rate of a flow under background load "

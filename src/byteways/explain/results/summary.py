@@ -25,6 +25,8 @@ from byteways.plan.pitched_rows import moves_rows
 from byteways.record.record import Record
 from byteways.topology.model import Topology
 
+#: Samples of all rounds that a 95 % interval of a median needs.
+LEAST_SAMPLES = 6
 #: Word in sentences for flows that overlapped only partly (like those of UNSETTLED).
 PARTIAL = "partial overlap"
 
@@ -243,7 +245,10 @@ class Result:
     @cached_property
     def doubts(self) -> tuple[str, ...]:
         """Data warnings, in the words of UNSETTLED; usually empty."""
-        found = [word for warning, word in UNSETTLED.items() if warning in self.warning_ids]
+        warned = {*self.warning_ids}
+        if self.rounds >= LEAST_ROUNDS and self.samples >= LEAST_SAMPLES:
+            warned.discard("few-samples")  # older records warn of single rounds
+        found = [word for warning, word in UNSETTLED.items() if warning in warned]
         if self.partial and "serialised" not in self.warning_ids:
             found.append(PARTIAL)
         return tuple(found)
