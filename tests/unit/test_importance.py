@@ -7,7 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 import byteways.explain
-from byteways.explain.claims.importance import Priority
+from byteways.explain.claims.effects import LEAST_LEAD
+from byteways.explain.claims.importance import MUST_KNOW, NO_DIFFERENCE_IMPORTANCE, Priority, worth
 
 SOURCES = sorted(Path(byteways.explain.__path__[0]).rglob("*.py"))
 #: What makes findings, with the position of the entry among the arguments.
@@ -51,3 +52,12 @@ def test_no_finding_has_a_number_of_its_own() -> None:
         )
     ]
     assert odd == []
+
+
+def test_what_a_user_gains_comes_before_what_only_describes() -> None:
+    """Catches energy or loaded latency ahead of the recommended method, however little that gains."""
+    recommended = (Priority.FASTEST_BETWEEN_GPUS, Priority.FASTEST_TO_GPU, Priority.FASTEST_FROM_GPU)
+    least = min(worth(entry.weight, LEAST_LEAD) for entry in recommended)
+    assert least > max(worth(entry.weight, 1e9) for entry in (Priority.ENERGY, Priority.LOADED_LATENCY))
+    assert least > NO_DIFFERENCE_IMPORTANCE
+    assert Priority.BUSY_MACHINE.weight >= MUST_KNOW

@@ -39,8 +39,8 @@ ADVICE = {
     ),
     "few-samples": (
         "All rounds together have fewer than six samples, which a 95 % interval needs. Their range is given "
-        "instead; it contains the median with a probability of 75 % (3 samples), 88 % (4) or 94 % (5). Measure "
-        "more rounds."
+        "instead; it contains the median with a probability of 75 % (3 samples), 88 % (4) or 94 % (5): "
+        "measure more rounds."
     ),
     "few-operations": (
         "Too few operations lie in the common window of the flows. The rate of a flow under background load "

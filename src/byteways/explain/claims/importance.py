@@ -41,24 +41,25 @@ class Priority(Enum):
     DAMAGED_FILES = 890.0
     MISSING_LINK = 880.0
     REPEATED_STUDY = 850.0
-    # Something is slower than its equals, or costs others their speed.
+    BUSY_MACHINE = 845.0
+    # Something is slower than its equals.
     ODD_PAIR = 799.0
-    GRAVE_WARNING = 700.0
+    GRAVE_WARNING = 798.0
+    THROTTLED = 797.0
+    # What a user gains over the default: before all that only describes, however small the gain.
+    ROUTE_GAIN = 794.0
+    FASTEST_BETWEEN_GPUS = 792.0
+    FASTEST_TO_GPU = 790.0
+    FASTEST_FROM_GPU = 788.0
+    # What costs others their speed.
     TRANSFER_COST = 700.0
-    LOADED_LATENCY = 690.0
-    THROTTLED = 650.0
-    # Subjects that only runs which ask for them have, and what to use between GPUs.
+    # Subjects that only runs which ask for them have.
     STRAGGLER = 640.0
     CHANGED_OVER_TIME = 640.0
-    FASTEST_BETWEEN_GPUS = 640.0
-    ENERGY = 640.0
-    ROUTE_GAIN = 610.0
     REGISTERING = 595.0
     ALLOCATION = 594.0
     POOLS = 593.0
-    FASTEST_TO_GPU = 590.0
     BIDIRECTIONAL_LOSS = 580.0
-    FASTEST_FROM_GPU = 580.0
     PREFETCHING = 565.0
     # Concurrent transfers, and other ways to submit or carry one.
     HIDDEN_BOTTLENECK = 525.0
@@ -82,6 +83,8 @@ class Priority(Enum):
     # Properties of the machine.
     HOST_MEMORY_KINDS = 430.0
     SATURATION = 430.0
+    LOADED_LATENCY = 429.0
+    ENERGY = 428.0
     FIRST_TOUCH = 425.0
     PING_PONG = 425.0
     MESSAGE_RATE = 424.5

@@ -52,6 +52,7 @@ FINDINGS: tuple[Callable[[Index], Iterable[Finding]], ...] = (
     faults.beyond_limit,
     faults.failures,
     faults.damaged,
+    faults.busy,
     missing_links.missing_link,
     faults.grave_warnings,
     faults.throttled,
