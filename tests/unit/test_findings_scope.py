@@ -105,7 +105,7 @@ def test_the_winner_is_named_with_its_setting() -> None:
     found = headline(Index(run))
     assert found is not None
     assert rows_of_text(found)[0][1] == (
-        "copy with HSA_ENABLE_SDMA=0 65.5 GB/s, 6 % over kernel, by default: kernel, 62 GB/s"
+        "copy with HSA_ENABLE_SDMA=0 65.5 GB/s, 5.6 % over kernel, by default: kernel, 62 GB/s"
     )
 
 

@@ -15,8 +15,10 @@ from byteways.units import three_digits
 
 #: Results over paths that differ by more than this fraction are shown as a range.
 SPREAD = 0.03
-#: Greater factors are shown as "more than".
-GREATEST_FACTOR = 1000.0
+#: Greater factors are shown as "over 100".
+GREATEST_FACTOR = 100.0
+#: Significant digits of a figure, however wide its interval: 55.1 is not 60.
+LEAST_DIGITS = 2
 #: Significant digits of a rate, and of a difference or factor.
 RATE_DIGITS, DIFFERENCE_DIGITS = 3, 2
 
@@ -38,11 +40,13 @@ def percent_number(fraction: float) -> str:
 
 
 def supported(value: float, low: float, high: float, digits: int = RATE_DIGITS) -> str:
-    """Formats a number with digits down to a tenth of its interval's half-width, at most `digits`."""
+    """Formats a number with digits down to a tenth of its interval's half-width: two digits at least, and at
+    most `digits`.
+    """
     half = max(high - value, value - low) / 10
     place = ceil(log10(half)) if half > 0 else -9
     leading = ceil(log10(abs(value))) if value else 0
-    place = min(max(place, min(leading - digits, 0)), leading - 1)
+    place = min(max(place, min(leading - digits, 0)), leading - LEAST_DIGITS)
     rounded = round(value / 10.0**place) * 10.0**place
     text = f"{rounded:.{max(-place, 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -60,9 +60,9 @@ def by_factor(claim: Claim) -> str:
 
 
 def factor(claim: Claim) -> str:
-    """'3.9', 'more than 1000'."""
+    """'3.9', 'over 100'."""
     if claim.effect > GREATEST_FACTOR:
-        return f"more than {GREATEST_FACTOR:.0f}"
+        return f"over {GREATEST_FACTOR:.0f}"
     return supported(claim.effect, claim.low, claim.high, DIFFERENCE_DIGITS)
 
 
@@ -141,11 +141,11 @@ def ratio_between(claims: Sequence[Claim]) -> str:
 
 
 def _ratio(ratio: float) -> str:
-    """'0.25', 'less than 0.001', 'more than 1000'."""
+    """'0.25', 'less than 0.01', 'over 100'."""
     if ratio < 1 / GREATEST_FACTOR:
         return f"less than {1 / GREATEST_FACTOR:g}"
     if ratio > GREATEST_FACTOR:
-        return f"more than {GREATEST_FACTOR:.0f}"
+        return f"over {GREATEST_FACTOR:.0f}"
     return f"{ratio:.0f}" if ratio >= 9.95 else f"{ratio:.2g}"
 
 

@@ -22,9 +22,8 @@ from byteways.explain.results.two_states import have_two_states
 LEAST_ROUNDS = 3
 #: Least degrees of freedom of a group of like cases; a smaller group joins the next wider one.
 LEAST_GROUP_FREEDOM = 6
-#: Degrees of freedom below which a group does not show how much its variances differ: each case then has at
-#: least the mean variance of the group.
-FEW_FREEDOM = 12
+#: Degrees of freedom from which on a group shows by how much samples exceed the scatter of its rounds.
+LEAST_WITHIN_FREEDOM = 12
 #: Confidence of every interval.
 CONFIDENCE = 0.95
 #: Simultaneous confidence of a ranking's comparisons. Pooled variances of similar but unequal cases made
@@ -138,7 +137,7 @@ def _prior(cases: Sequence[Rounds]) -> _Prior:
     within = _part_of_within(cases, total)
     divided = have_two_states([case.logarithms for case in cases])
     # A case that stayed in one of two states has no variance by chance alone.
-    if scatter <= 0 or divided or total < FEW_FREEDOM:  # explained by chance: one common variance
+    if scatter <= 0 or divided:  # explained by chance: one common variance
         pooled = sum(one * d for one, d in zip(variances, freedoms, strict=True)) / total
         return _Prior(pooled, inf, total, divided, within)
     freedom = 2 * _inverse_trigamma(scatter)
@@ -152,6 +151,8 @@ def _part_of_within(cases: Sequence[Rounds], total: int) -> float:
     They are intervals of order statistics, widened for dependent samples: a factor of 1.0 and less, with one
     standard error of the scatter as a margin.
     """
+    if total < LEAST_WITHIN_FREEDOM:
+        return 1.0
     between = sum(case.freedom * case.variance for case in cases)
     within = sum(case.freedom * case.within**2 for case in cases)
     return min(1.0, sqrt(between / within * (1 + sqrt(2 / total)))) if within else 1.0
@@ -162,8 +163,7 @@ def _spread(case: Rounds, known: Mapping[Hashable, _Prior]) -> Spread:
     if prior is None or not case.freedom:
         between, freedom = case.variance, float(max(case.freedom, 1))
     elif isinf(prior.freedom):
-        own = case.variance if prior.total < FEW_FREEDOM else 0.0
-        between, freedom = max(prior.variance, own), float(prior.total)
+        between, freedom = prior.variance, float(prior.total)
     else:
         between = (prior.freedom * prior.variance + case.freedom * case.variance) / (
             prior.freedom + case.freedom
