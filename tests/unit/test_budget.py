@@ -11,7 +11,13 @@ import pytest
 
 from byteways.plan.budget import BudgetCase, TotalTime
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.estimate import HOST_TOTAL_BYTES_PER_S, LINK_EFFICIENCY, PATTERN_BYTES_PER_S, Estimator
+from byteways.plan.estimate import (
+    HOST_TOTAL_BYTES_PER_S,
+    LINK_EFFICIENCY,
+    PATTERN_BYTES_PER_S,
+    RANKS_START_S,
+    Estimator,
+)
 from byteways.plan.footprint import buffers
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite import load, parse
@@ -222,3 +228,24 @@ def test_the_host_link_of_the_gpu_at_either_end() -> None:
     for source, destination in ((host, gpu), (gpu, host)):
         rate = estimator._rate("copy", source, destination, "gpu1")
         assert rate == pytest.approx(LINK_EFFICIENCY * peak)
+
+
+def between_two_gpus(**environment: str) -> BudgetCase:
+    ends = [Buffer("gpu0", "device", rank=0), Buffer("gpu1", "device", rank=1)]
+    flow = Flow(*ends, "gpu0")
+    case = Case("xccl", "unidirectional", (flow,), 4 * MIB, "warm", environment=environment)
+    return BudgetCase(case, SimpleNamespace(case_budget_s=0.01), 0)  # type: ignore[arg-type]
+
+
+def test_processes_of_ranks_take_long_to_start() -> None:
+    """Catches a budget that forgets what starting NCCL takes, in each round where processes differ."""
+    estimator = Estimator(*H200X4, gpus=2)
+    spent = TotalTime(estimator, 3)
+    first, same, other = (between_two_gpus(NCCL_PROTO=name) for name in ("LL", "LL", "Simple"))
+    alone_s, whole_s = spent.cost(first)
+    assert whole_s - 3 * alone_s == pytest.approx(estimator.start_s() + RANKS_START_S)
+    spent.add(first)
+    assert spent.cost(same)[1] == pytest.approx(3 * spent.cost(same)[0])
+    again_s, further_s = spent.cost(other)
+    assert further_s - 3 * again_s == pytest.approx(3 * (estimator.further_start_s() + RANKS_START_S))
+    assert estimator.ranks_start_s(wanted("cpu0:pageable", "cpu0:pageable").case) == 0

@@ -101,6 +101,10 @@ class TotalTime:
         if item.process not in self._environments:
             further_s = self.rounds * self.estimator.further_start_s()
             start_s = further_s if self._environments else self.estimator.start_s()
+            starts = (
+                self.rounds if self._environments else 1
+            )  # processes of several kinds start in each round
+            start_s += starts * self.estimator.ranks_start_s(item.case)
         return round_s, start_s + self.rounds * round_s
 
     def add(self, item: BudgetCase) -> BudgetCase:

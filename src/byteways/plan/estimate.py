@@ -111,6 +111,9 @@ SUSTAINED_LOAD_S = 3.0
 #: Start of a worker including the probe, and context and kernels per GPU; later workers do not probe.
 WORKER_START_S, START_GPU_S = 0.5, 0.9
 FURTHER_GPU_S = 0.4
+#: What ranks on GPUs add to the start of their processes: the launcher, and communicators of the library.
+#: Starts on two H100 took 4.5 s (median, examples/h100x2-ranks/launch-modes), of which 1.3 s are above.
+RANKS_START_S = 3.2
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,11 @@ class Estimator:
     def further_start_s(self) -> float:
         """Seconds before the first case of another process environment, in each round."""
         return WORKER_START_S + FURTHER_GPU_S * self._opened()
+
+    def ranks_start_s(self, case: Case) -> float:
+        """Seconds that the processes of a case take to start if it needs ranks on GPUs; else 0."""
+        on_gpus = any(kind_of(device) == "gpu" for device in case.devices)
+        return RANKS_START_S if case.ranks and on_gpus else 0.0
 
     def case_s(self, case: Case, budget_s: float, rounds: int = 1) -> float:
         """Returns the seconds of one round of a case with existing buffers.
