@@ -296,7 +296,9 @@ def single_direction(index: Index) -> list[Result]:
 
 
 def bandwidth(index: Index) -> Iterator[Finding]:
-    """Reports the highest bandwidth and the size with half of it (n½: R. Hockney, Parallel Comput. 10)."""
+    """Reports the highest bandwidth and between which sizes half of it lies (n½: R. Hockney, Parallel Comput.
+    10).
+    """
     plain = [cell for cell in single_direction(index) if "window" not in cell.record.options]
     for some in _alike(index, plain).values():
         sizes = _by_size(some)
@@ -307,8 +309,9 @@ def bandwidth(index: Index) -> Iterator[Finding]:
         title = f"{lead}, {library(first)} messages reach {rate(best)} GB/s at {format_size(size)}"
         quoted = [best]
         if min(sizes) < middle < size:  # else no size shows where it begins
-            title += f" and half of that at {format_size(middle)}"
-            quoted.append(sizes[middle])
+            below = max(smaller for smaller in sizes if smaller < middle)
+            title += f" and half of that between {format_size(below)} and {format_size(middle)}"
+            quoted += [sizes[below], sizes[middle]]
         detail = f"{sentence(paths_of(best))}, {memory(first)}{_with(first)}, interval {span(best)} GB/s."
         yield finding(title, detail, Priority.MESSAGE_BANDWIDTH, quoted, about=(lead, library(first), size))
 
