@@ -29,7 +29,7 @@ def test_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert captured.err == ""
     (line,) = captured.out.splitlines()
     assert line.startswith(
-        "gpu0>gpu1, 1 GiB: copy issued by the source, 396 GB/s (88 % of 450), 5.7 % faster"
+        "gpu0>gpu1, 1 GiB: cudaMemcpyAsync in a stream of gpu0 (copy, issued by the source), 396 GB/s (88 %"
     )
     assert line.endswith("; sure")
 
@@ -130,7 +130,9 @@ def test_measured_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     captured = capsys.readouterr()
     mark, line = captured.out.splitlines()
     assert mark == "SIMULATED by byteways from the model h200-x4 (not measured)"
-    assert line.startswith("gpu0>gpu1, 1 MiB: copy issued by the source, ")
+    assert line.startswith(
+        "gpu0>gpu1, 1 MiB: cudaMemcpyAsync in a stream of gpu0 (copy, issued by the source), "
+    )
     assert f"simulated now into {kept}, in " in captured.err
     assert main(["best", "gpu0", "gpu1", "1MiB", str(kept)]) == 0
     assert capsys.readouterr().out.splitlines() == [mark, line]

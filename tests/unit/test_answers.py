@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.explain.best.answers import Answer, NoAnswer, answers
+from byteways.explain.best.answers import Answer, answers
+from byteways.explain.best.no_answer import NoAnswer
+from byteways.explain.best.placement import Placement
 from byteways.explain.claims.claim import LEADS
 from byteways.plan.question import question
 from byteways.plan.question_suite import suite_of
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
+from scripts.unpack_examples import recorded
 from tests.changed import replace
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import GIB, KIB, MIB, Builder
@@ -27,12 +30,12 @@ def run_of(build: Builder, folder: Path) -> RunFolder:
     return RunFolder(build.write(folder))
 
 
-def asked(build: Builder, folder: Path, *words: str, **more: str) -> list[Answer | NoAnswer]:
+def asked(build: Builder, folder: Path, *words: str, **more: str) -> list[Answer | NoAnswer | Placement]:
     source, destination, size = words or ("gpu0", "gpu1", "1GiB")
     return answers(run_of(build, folder), question(source, destination, size, **more))  # type: ignore[arg-type]
 
 
-def only(found: list[Answer | NoAnswer]) -> Answer:
+def only(found: list[Answer | NoAnswer | Placement]) -> Answer:
     assert len(found) == 1
     assert isinstance(found[0], Answer)
     return found[0]
@@ -48,10 +51,11 @@ def test_the_best_and_the_runner_up(tmp_path: Path) -> None:
     build.measure("copy", WRITE, 396.0, peak=450)
     build.measure("copy", READ, 390.0, peak=450)
     build.measure("kernel", READ, 360.0, peak=450)
+    build.measure("kernel", WRITE, 350.0, peak=450)
     answer = only(asked(build, tmp_path))
     assert str(answer) == (
-        "gpu0>gpu1, 1 GiB: copy issued by the source, 396 GB/s (88 % of 450), "
-        "10 % faster than kernel issued by the destination (360 GB/s); sure"
+        "gpu0>gpu1, 1 GiB: cudaMemcpyAsync in a stream of gpu0 (copy, issued by the source), "
+        "396 GB/s (88 % of 450), 10 % faster than kernel issued by the destination (360 GB/s); sure"
     )
     assert (answer.sure, answer.interface, answer.default) == (True, "copy", None)
     assert answer.bandwidth_bytes_per_s == pytest.approx(396e9)
@@ -92,32 +96,32 @@ def test_settings_of_a_tied_interface_are_named(tmp_path: Path) -> None:
 
 
 def test_a_faster_way_that_cannot_be_ranked_is_named(tmp_path: Path) -> None:
-    """Catches a sure answer beside a way of 200 times the bandwidth, whose batches the timer hardly tells."""
+    """Catches a sure answer beside a copy of 200 times the bandwidth, in batches too short for the timer."""
     short = [Warning("short-batch", 2500.0, 100000.0, "more operations")]
     build = pair()
     build.measure("copy", WRITE, 1.9, size=4 * KIB)
     build.measure("kernel", WRITE, 0.7, size=4 * KIB)
-    build.measure("copy", WRITE, 390.0, size=4 * KIB, options={"submit": "batch"}, warnings=short)
-    build.measure("copy", READ, 0.5, size=4 * KIB, options={"submit": "batch"}, warnings=short)
+    build.measure("copy", WRITE, 390.0, size=4 * KIB, options={"stream": 1}, warnings=short)
+    build.measure("copy", READ, 0.5, size=4 * KIB, options={"stream": 1}, warnings=short)
     answer = only(asked(build, tmp_path, "gpu0", "gpu1", "4KiB"))
-    said = "copy issued by the source (submit=batch) reached 390 GB/s in batches too short for the timer"
+    said = "copy issued by the source (stream=1) reached 390 GB/s in batches too short for the timer"
     assert answer.doubt == said and not answer.sure
     build.records = [one for one in build.records if not (one.options and one.round)]
     build.records = [replace(one, warnings=[]) for one in build.records]
     answer = only(asked(build, tmp_path / "rounds", "gpu0", "gpu1", "4KiB"))
-    assert answer.doubt.endswith("(submit=batch) reached 391 GB/s in too few rounds to compare")
+    assert answer.doubt.endswith("(stream=1) reached 391 GB/s in too few rounds to compare")
 
 
 def test_a_setting_stands_beside_the_default(tmp_path: Path) -> None:
     """Catches a winner that needs a setting, recommended without the best that needs none."""
     build = pair()
-    build.measure("copy", WRITE, 390.0, size=MIB, options={"submit": "batch"})
+    build.measure("copy", WRITE, 390.0, size=MIB, options={"stream": 1})
     build.measure("copy", WRITE, 200.0, size=MIB)
     build.measure("kernel", WRITE, 150.0, size=MIB)
     answer = only(asked(build, tmp_path, "gpu0", "gpu1", "1MiB"))
-    assert answer.options == "submit=batch"
-    assert "copy issued by the source (submit=batch), 390 GB/s, 2.6 times as fast as kernel" in str(answer)
-    assert "by default (no setting): copy issued by the source, 200 GB/s; sure" in str(answer)
+    assert answer.options == "stream=1"
+    assert answer.method == "cudaMemcpyAsync in a stream of gpu0 (copy, issued by the source, stream=1)"
+    assert "by default (no setting): copy issued by the source, 200 GB/s" in str(answer)
     assert answer.default is not None and answer.default.value == pytest.approx(200e9)
 
 
@@ -128,18 +132,16 @@ def test_a_tie_is_not_sure(tmp_path: Path) -> None:
     build.measure("kernel", WRITE, 394.0)
     answer = only(asked(build, tmp_path))
     assert not answer.sure
-    assert str(answer).endswith("not sure (no significant difference between copy and kernel)")
+    assert answer.doubts == ("no significant difference between copy and kernel",)
 
 
-@pytest.mark.parametrize(
-    ("warned", "said"), [("noisy", "not sure (noisy)"), ("drift", "not sure (drifting)")]
-)
+@pytest.mark.parametrize(("warned", "said"), [("noisy", "noisy"), ("drift", "drifting")])
 def test_a_doubtful_winner_is_not_sure(tmp_path: Path, warned: str, said: str) -> None:
     """Catches a figure with a data warning that is called sure."""
     build = pair()
     build.measure("copy", WRITE, 396.0, warnings=[Warning(warned, 0.03, 0.01, "more time")])
     build.measure("kernel", WRITE, 200.0)
-    assert str(only(asked(build, tmp_path))).endswith(said)
+    assert only(asked(build, tmp_path)).doubts == (said,)
 
 
 def test_the_only_way_is_not_sure(tmp_path: Path) -> None:
@@ -148,7 +150,11 @@ def test_the_only_way_is_not_sure(tmp_path: Path) -> None:
     build.measure("copy", WRITE, 396.0)
     answer = only(asked(build, tmp_path))
     assert answer.runner_up is None
-    assert str(answer).endswith("copy issued by the source, 396 GB/s; not sure (the only way measured)")
+    assert (answer.sure, answer.doubts) == (False, ())
+    assert str(answer).endswith(
+        "396 GB/s; best of what this suite measured; not measured: copy issued by the destination, "
+        "kernel issued by the source, kernel issued by the destination"
+    )
 
 
 def test_settings_of_one_interface(tmp_path: Path) -> None:
@@ -157,8 +163,8 @@ def test_settings_of_one_interface(tmp_path: Path) -> None:
     for memory, rate in (("pinned", 55.0), ("pageable", 14.0)):
         build.measure("copy", [(f"cpu0:{memory}", "gpu0:device", "gpu0")], rate)
     answer = only(asked(build, tmp_path, "host", "gpu0", "1GiB"))
-    assert "copy with pinned memory, 55 GB/s, 3.9 times as fast as copy with pageable memory" in str(answer)
-    assert answer.sure
+    assert answer.runner_up is not None and "pageable" in answer.runner_up.name
+    assert answer.not_measured == ("kernel",)
     slow = only(asked(build, tmp_path / "b", "host", "gpu0", "1GiB", memory="pageable"))
     assert slow.bandwidth_bytes_per_s == pytest.approx(14e9)
 
@@ -183,7 +189,8 @@ def test_host_is_the_nearest_domain(tmp_path: Path) -> None:
         [one.between for one in answers(RunFolder(folder), question(word, "gpu0", "1GiB"))]
         for word in ("host", "cpu1", "cpu*")
     )
-    assert (near, far, sorted(every)) == (["cpu0>gpu0"], ["cpu1>gpu0"], ["cpu0>gpu0", "cpu1>gpu0"])
+    assert (near, far) == (["cpu0>gpu0"], ["cpu1>gpu0"])
+    assert sorted(every) == ["NUMA domains", "cpu0>gpu0", "cpu1>gpu0"]
 
 
 def test_patterns(tmp_path: Path) -> None:
@@ -191,7 +198,11 @@ def test_patterns(tmp_path: Path) -> None:
     build = sample_run.h200x4(sizes=(GIB,))
     for ends in (("gpu0", "gpu1"), ("gpu1", "gpu0")):
         both = only(asked(build, tmp_path / ends[0], *ends, "1GiB", pattern="bidir"))
-        assert str(both).startswith("bidirectional, gpu0<>gpu1, 1 GiB: copy")
+        assert (both.between, both.interface, both.question.pattern) == (
+            "gpu0<>gpu1",
+            "copy",
+            "bidirectional",
+        )
     fan = asked(build, tmp_path / "fan", "cpu0", "gpu*", "1GiB", pattern="fan-out")
     assert [one.between for one in fan] == [
         "cpu0>gpu0,gpu1",
@@ -247,7 +258,8 @@ def test_simulated(tmp_path: Path) -> None:
     build.simulated = True
     build.measure("copy", WRITE, 396.0, simulated=True, rests_on=["assumed"])
     answer = only(asked(build, tmp_path))
-    assert str(answer).endswith("not sure (the only way simulated); based on assumed parameters of the model")
+    assert answer.doubts == ("based on assumed parameters of the model",)
+    assert "not sure, in the model (based on assumed parameters" in str(answer)
     assert answer.to_json()["simulated"] is True
     assert "SIMULATED" in answer._repr_html_()
 
@@ -279,7 +291,6 @@ def several_sizes(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
         (("gpu0", "gpu1", "1TiB"), {}, "1 TiB was not measured from gpu0 to gpu1", "gpu0 gpu1 1GiB RUN"),
         (("gpu0", "gpu9", "1MiB"), {}, "unknown device 'gpu9'", "devices: cpu0"),
         (("gpu0", "gpu1", "0"), {}, "'0' is not a whole, positive number of bytes", "write a size"),
-        (("gpu0", "gpu1", "1MB"), {}, "'1MB' is decimal", "write a size"),
         (("gpu0", "gpu1", "1MiB"), {"within": "rank"}, "unknown --within 'rank'", "did you mean 'ranks'"),
         (("gpu0", "gpu1", "1MiB"), {"memory": "pined"}, "unknown memory 'pined'", "did you mean 'pinned'"),
         (("gpu0", "gpu1", "1MiB"), {"memory": "zz*"}, "no memory matches 'zz*'", "valid: "),
@@ -363,3 +374,153 @@ def test_a_question_on_devices_of_two_kinds() -> None:
     """Catches `*`, which would be measured as if it were of one kind."""
     with pytest.raises(BytewaysError, match="stands for CPUs and GPUs"):
         suite_of(question("*", "gpu0", "1MiB"), machines.h200x4()[0])
+
+
+def all_of(build: Builder, size: int, fastest: float) -> None:
+    """The usual candidates between GPUs, the copy by the source first."""
+    for number, (interface, flow) in enumerate(
+        (interface, flow) for interface in ("copy", "kernel") for flow in (WRITE, READ)
+    ):
+        build.measure(interface, flow, fastest * 0.8**number, size=size, peak=450)
+
+
+def test_one_transfer_comes_first(tmp_path: Path) -> None:
+    """Catches the rate of a batched call as the answer to a question about one transfer, and its loss."""
+    build = pair()
+    all_of(build, MIB, 204.0)
+    build.measure("copy", WRITE, 392.0, size=MIB, options={"submit": "batch"})
+    answer = only(asked(build, tmp_path / "a", "gpu0", "gpu1", "1MiB"))
+    assert (answer.options, answer.sure) == ("", True)
+    assert answer.bandwidth_bytes_per_s == pytest.approx(204e9)
+    assert "; many at once: batch, 392 GB/s; sure" in str(answer)
+    many = answer.to_json()["many_at_once"]
+    assert (many["options"], many["bandwidth_bytes_per_s"]) == ("submit=batch", pytest.approx(392e9))
+    build.records = [one for one in build.records if one.options]
+    with pytest.raises(BytewaysError) as raised:
+        asked(build, tmp_path / "b", "gpu0", "gpu1", "1MiB")
+    assert "in batches or graphs" in (raised.value.cause or "")
+
+
+@pytest.mark.parametrize(
+    ("left_out", "reason", "missing"),
+    [
+        ("", "", []),
+        ("kernel", "", ["kernel issued by the source", "kernel issued by the destination"]),
+        ("kernel", "reach", []),
+        ("kernel", "out-of-time", ["kernel issued by the source", "kernel issued by the destination"]),
+    ],
+)
+def test_the_usual_candidates(left_out: str, reason: str, missing: list[str], tmp_path: Path) -> None:
+    """Catches "sure" with a usual method not measured, and as missing one that the machine cannot run."""
+    build = pair()
+    all_of(build, GIB, 390.0)
+    for one in build.records if reason else ():
+        if one.interface == left_out:
+            build.records = [
+                replace(record, status="skipped", reason="no", reason_code=reason, bandwidth_bytes_per_s=None)
+                if record.interface == left_out
+                else record
+                for record in build.records
+            ]
+            break
+    if not reason:
+        build.records = [one for one in build.records if one.interface != left_out]
+    answer = only(asked(build, tmp_path))
+    assert list(answer.not_measured) == answer.to_json()["not_measured"] == missing
+    assert answer.sure is not bool(missing)
+
+
+def test_one_pair_of_a_class_speaks_for_the_others(tmp_path: Path) -> None:
+    """Catches a method on one pair of each class that leaves the answers on all other pairs unsure."""
+    build = pair()
+    all_of(build, GIB, 390.0)
+    for interface in ("copy", "kernel"):
+        rate = 390.0 if interface == "copy" else 250.0
+        build.measure(interface, [("gpu1:device", "gpu0:device", "gpu1")], rate)
+    assert only(asked(build, tmp_path, "gpu1", "gpu0", "1GiB")).not_measured == ()
+
+
+def test_managed_memory_includes_prefetch(tmp_path: Path) -> None:
+    """Catches the fastest way to move managed pages left out of the question about managed memory."""
+    build = pair()
+    pages = [("gpu0:managed", "gpu1:managed", "gpu0")]
+    build.measure("prefetch", pages, 46.0, size=MIB)
+    build.measure("kernel", [("gpu0:managed", "gpu1:device", "gpu1")], 9.0, size=MIB)
+    answer = only(asked(build, tmp_path, "gpu0", "gpu1", "1MiB", memory="managed"))
+    assert (answer.interface, answer.sure) == ("prefetch", True)
+    assert answer.method.startswith("cudaMemPrefetchAsync in a stream of gpu0")
+
+
+def test_time_leads_for_small_sizes(tmp_path: Path) -> None:
+    """Catches GB/s and a share of the peak as the answer where launch overhead is all that counts."""
+    build = pair()
+    all_of(build, 4 * KIB, 1.6)
+    all_of(build, 64 * KIB, 25.0)
+    small, large = (only(asked(build, tmp_path / size, "gpu0", "gpu1", size)) for size in ("4KiB", "64KiB"))
+    assert "source), 2.56 µs (1.6 GB/s), " in str(small) and "%  of 450" not in str(small)
+    assert small.to_json()["time_ns"] == pytest.approx(2560)
+    assert "source), 25 GB/s (5.6 % of 450), " in str(large)
+
+
+def test_between_measured_sizes(tmp_path: Path) -> None:
+    """Catches a size between two measured ones that is refused, or interpolated in GB/s instead of time."""
+    build = pair()
+    for size, rate in ((MIB, 100.0), (16 * MIB, 320.0)):
+        all_of(build, size, rate)
+    answer = only(asked(build, tmp_path, "gpu0", "gpu1", "4MiB"))
+    low_s, high_s = MIB / 100e9, 16 * MIB / 320e9
+    expected = 4 * MIB / (low_s + (high_s - low_s) * 3 / 15)
+    assert answer.bandwidth_bytes_per_s == pytest.approx(expected)
+    assert answer.interval[0] < expected < answer.interval[1]
+    assert answer.to_json()["interpolated"] == [MIB, 16 * MIB]
+    assert answer.sure and "interpolated in time between 1 MiB and 16 MiB" in str(answer)
+    assert len(answer.to_json()["claims"][0]["first"]["case_ids"]) == 2
+    with pytest.raises(BytewaysError):
+        asked(build, tmp_path / "beyond", "gpu0", "gpu1", "32MiB")
+
+
+def test_the_best_changes_between_two_sizes(tmp_path: Path) -> None:
+    """Catches a sure interpolation across the size from which on another method is best."""
+    build = pair()
+    all_of(build, MIB, 100.0)
+    all_of(build, 16 * MIB, 320.0)
+    build.measure("kernel-bulk", WRITE, 130.0, size=MIB)
+    build.measure("kernel-bulk", WRITE, 200.0, size=16 * MIB)
+    answer = only(asked(build, tmp_path, "gpu0", "gpu1", "15MiB"))
+    assert answer.interface == "copy" and not answer.sure
+    assert answer.doubts == ("another method is best at one of these sizes",)
+
+
+def test_numa_domains_are_compared(tmp_path: Path) -> None:
+    """Catches `cpu*` answered domain by domain without saying which is better."""
+    build = Builder(sample_run.topology(2, 2))
+    for cpu, rate in (("cpu0", 55.0), ("cpu1", 40.0)):
+        build.measure("copy", [(f"{cpu}:pinned", "gpu0:device", "gpu0")], rate)
+    placement = asked(build, tmp_path, "cpu*", "gpu0", "1GiB")[-1]
+    assert isinstance(placement, Placement)
+    assert [name for name, _ in placement.domains] == ["cpu0", "cpu1"]
+    assert [claim.verdict for claim in placement.claims] == [LEADS]
+    assert "cpu0, 55 GB/s, 38 % faster than cpu1 (40 GB/s)" in str(placement)
+
+
+def test_collectives(tmp_path: Path) -> None:
+    """Catches a collective without an answer, or our own kernels recommended, which no program can call."""
+    run = RunFolder(recorded("h100x2/collectives"))
+    found = answers(run, question("", "", "1MiB", pattern="allreduce"))
+    answer = found[0]
+    assert isinstance(answer, Answer)
+    assert (answer.interface, answer.between) == ("xccl", "allreduce of 2 ranks with a GPU each")
+    assert answer.method.startswith("ncclAllReduce (xccl, NCCL 2.")
+    assert answer.own is not None and answer.own.variant.interface == "direct"
+    assert answer.not_measured == ("MPI",)
+    (named,) = answers(run, question("gpu*", "gpu*", "1MiB", pattern="allreduce"))
+    assert str(named) == str(answer)
+
+
+@pytest.mark.parametrize(
+    ("word", "same"), [("0", "gpu0"), ("cuda:0", "gpu0"), ("GPU0", "gpu0"), ("hip:0", "gpu0")]
+)
+def test_spellings_of_devices(word: str, same: str, several_sizes: RunFolder) -> None:
+    """Catches a usual spelling of a GPU that is refused."""
+    found = answers(several_sizes, question(word, "cuda:1", "1MB"))
+    assert [one.between for one in found] == [f"{same}>gpu1"]

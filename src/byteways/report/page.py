@@ -274,6 +274,5 @@ def _lead(lead: Lead | Gap, wanted: int) -> PageLead | str:
         f"{lead.figure} {lead.size_said(wanted)}".strip(),
         ", ".join(part for part in beside if part),
         not lead.ties,
-        f"{lead.variant.label()}\n{over}, {format_size(lead.size_bytes)}\n"
-        f"repeatability interval {low} to {high} GB/s",
+        f"{lead.method}\n{over}, {format_size(lead.size_bytes)}\nrepeatability interval {low} to {high} GB/s",
     )

@@ -83,6 +83,7 @@ class Result:
     spread: Spread
     common: frozenset[str] = frozenset()  # timing options that all cells of the run share
     sum_of: tuple[Result, ...] = ()  # the summands (compare.summed)
+    between: tuple[Result, ...] = ()  # the results of both neighbouring sizes (best.interpolation)
     families: Families = field(default_factory=Families, repr=False, compare=False)  # those of its run
 
     @property
