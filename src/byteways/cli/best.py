@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from byteways.run.conduct.time_limit import TimeLimit
     from byteways.topology.model import Topology
 
+#: The setting by which workers leave all GPUs alone.
+GPUS_SETTING = "BYTEWAYS_GPUS"
 _END = "a device, a glob (gpu*), 'host', a UUID or a PCI address."
 
 
@@ -189,7 +193,7 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
     """Measures the question and answers it, on a real machine within LIMIT_S."""
     from byteways.explain.best.answers import answers, left_out
     from byteways.plan.budget import BudgetError
-    from byteways.plan.question import ANSWER_WITHIN_S
+    from byteways.plan.question import ANSWER_WITHIN_S, host_alone
     from byteways.record.simulation_mark import voice
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.simulation import simulation_of
@@ -202,7 +206,8 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
     limit = TimeLimit(None if simulation else ANSWER_WITHIN_S, began)
     with private_folder() as own:
         try:
-            folder, planned = _measured(asked, simulation, out or own / "best", limit)
+            with _gpus_wanted(simulation is not None or not host_alone(asked)):
+                folder, planned = _measured(asked, simulation, out or own / "best", limit)
         except Interrupted as stopped:
             if limit.over:
                 raise _no_time(
@@ -220,6 +225,21 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
             say(f"left out for lack of time: {', '.join(missing)}")
         _print(folder, answers(folder, asked), as_json, round(took_s, 1), missing)
     return ExitStatus.GOOD
+
+
+@contextmanager
+def _gpus_wanted(wanted: bool) -> Iterator[None]:
+    """Keeps workers from opening GPUs that a question does not need: opening four takes most of its time."""
+    before = os.environ.get(GPUS_SETTING)
+    if not wanted:
+        os.environ[GPUS_SETTING] = "0"
+    try:
+        yield
+    finally:
+        if not wanted:
+            del os.environ[GPUS_SETTING]
+            if before is not None:
+                os.environ[GPUS_SETTING] = before
 
 
 def _no_time(limit_s: float, cause: str) -> BytewaysError:

@@ -12,7 +12,7 @@ from byteways.aliases import AmbiguousError, called, meanings, translated, typed
 from byteways.errors import BytewaysError
 from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import COLLECTIVES
-from byteways.plan.memory import MEMORIES
+from byteways.plan.memory import MEMORIES, is_plain
 from byteways.plan.misplaced_words import OF_QUESTION, advice, placed
 from byteways.plan.spelling import closest
 from byteways.units import format_size
@@ -136,6 +136,13 @@ def _word(what: str, word: str, valid: Sequence[str]) -> str:
     if found not in valid:
         raise BytewaysError(f"unknown {what} '{word}'", hint=advice(word, valid, OF_QUESTION))
     return found
+
+
+def host_alone(asked: Question) -> bool:
+    """Whether no GPU takes part, nor memory that a GPU's runtime allocates: then none need be opened."""
+    ends = [called("device", word.strip()) or word.strip() for word in (asked.source, asked.destination)]
+    memories = [one for one in MEMORIES if asked.memory is not None and fnmatchcase(one, asked.memory)]
+    return all(end.startswith("cpu") for end in ends) and all(map(is_plain, memories))
 
 
 def is_host(word: str) -> bool:

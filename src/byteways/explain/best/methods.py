@@ -41,7 +41,8 @@ def method(cells: Sequence[Result], topology: Topology) -> str:
     if between:
         return f"{_between_ranks(cells[0], between)}{_notes(cells[0], between)}"
     executors = {cell.record.executor for cell in cells}
-    executor = record.executor if len(executors) == 1 else _EXECUTORS.get(record.access, "each GPU")
+    several = "each GPU" if record.executor.startswith("gpu") else "each NUMA domain"
+    executor = record.executor if len(executors) == 1 else _EXECUTORS.get(record.access, several)
     if record.interface.startswith("memcpy"):
         return f"{_on_cores(cells, executor)}{_notes(cells[0])}"
     if record.interface.startswith("kernel"):
