@@ -479,6 +479,16 @@ def test_between_measured_sizes(tmp_path: Path) -> None:
         asked(build, tmp_path / "beyond", "gpu0", "gpu1", "32MiB")
 
 
+def test_a_pair_of_the_same_class_answers_for_another(tmp_path: Path) -> None:
+    """Catches a size measured on one pair of each class that is refused for the others, or called sure."""
+    build = pair()
+    all_of(build, MIB, 200.0)
+    build.measure("copy", [("gpu1:device", "gpu0:device", "gpu1")], 390.0)
+    answer = only(asked(build, tmp_path, "gpu1", "gpu0", "1MiB"))
+    assert (answer.between, answer.interface, answer.sure) == ("gpu1>gpu0", "copy", False)
+    assert answer.doubts == ("measured on gpu0>gpu1, over links of the same class",)
+
+
 def test_the_best_changes_between_two_sizes(tmp_path: Path) -> None:
     """Catches a sure interpolation across the size from which on another method is best."""
     build = pair()

@@ -202,8 +202,8 @@ def answers(run: RecordedRun, asked: Question, name: str = "RUN") -> list[Answer
         name: The run's folder as the user writes it, for hints.
 
     Raises:
-        BytewaysError: A device is unknown or ambiguous; nothing was measured between these devices, or not
-            at this size nor at sizes around it.
+        BytewaysError: A device is unknown or ambiguous; nothing was measured between these devices, or
+            neither they nor others over links of the same class at this size or at sizes around it.
     """
     index = Index.of(run)
     whole = decisions(index, Constraints(asked.pattern, asked.within, asked.memory))
@@ -211,12 +211,27 @@ def answers(run: RecordedRun, asked: Question, name: str = "RUN") -> list[Answer
     if not found.places:
         raise no_results(index, asked, name)
     known = {place: one for place in found.places if (one := _decision(found, place, asked))}
+    stand_in = not known
+    if stand_in:  # pairs of the same kind and class of links that were measured at this size
+        known = {place: one for place in found.places if (one := _decision(whole, place, asked))}
     if not known:
         sizes = {size for place in found.places for size in found.sizes(place)}
         raise other_sizes(index, asked, sizes, name)
     decided = [one for place, one in known.items() if place.cold or replace(place, cold=True) not in known]
+    if stand_in:
+        return [_of_other_pairs(_answer(index, asked, whole, whole, decision)) for decision in decided]
     answered = [_answer(index, asked, found, whole, decision) for decision in decided]
     return [*answered, *placements(index, asked, decided)]
+
+
+def _of_other_pairs(known: Answer | NoAnswer) -> Answer | NoAnswer:
+    """Returns the answer of other pairs as one for those that the question names."""
+    if isinstance(known, NoAnswer):
+        return known
+    named = f"{known.question.source}>{known.question.destination}"
+    voice = SIMULATED if known.simulated else MEASURED
+    why = f"{voice.measured} on {known.between}, over links of the same class"
+    return replace(known, between=named, doubts=(why, *known.doubts))
 
 
 def _asked_for(index: Index, asked: Question, whole: Decisions) -> Decisions:
