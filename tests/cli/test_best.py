@@ -119,7 +119,10 @@ def test_a_question_about_the_host_opens_no_gpu(
             ["bidirectional", "1MiB"],
             "'bidirectional' is no device\nhint: 'bidirectional' is the pattern: --p",
         ),
-        (["allreduce", "1MiB", "RUN"], "the run has no allreduce results of all ranks between ranks"),
+        (
+            ["allreduce", "1MiB", "RUN"],
+            "the run has no allreduce results among all ranks\nhint: measured paths: ",
+        ),
         (["gpu0", "gpu77", "1MiB", "--machine", "h200-x4"], "unknown device 'gpu77'"),
         (["gpu0", "gpu1", "1MiB", "--machine", "nosuch"], "unknown machine 'nosuch'"),
         (["gpu0", "gpu1"], "missing argument 'SIZE'\nhint: name both ends and the size: byteways best gpu0"),

@@ -28,7 +28,7 @@ VERBS_BY_TASK = {
         "reproduce": "Repeat a published experiment and check its claims.",
     },
     "Read results": {
-        "best": "Say which way is best for a size between two devices.",
+        "best": "Say which method is best for a size between two devices.",
         "compare": "Compare runs, case by case or by link class.",
         "check": "Check a run against what is normal, a run, peaks or limits.",
         "show": "Show the results of a run.",

@@ -43,7 +43,7 @@ class Question:
 
     @property
     def between(self) -> str:
-        return "of all ranks" if self.is_collective else f"from {self.source} to {self.destination}"
+        return "among all ranks" if self.is_collective else f"from {self.source} to {self.destination}"
 
     def command(self, run: str | None = None, size_bytes: int | None = None) -> str:
         """Returns the command that asks this of a run, or measures it; optionally with another size."""

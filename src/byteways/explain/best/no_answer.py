@@ -103,7 +103,7 @@ def no_results(index: Index, asked: Question, name: str) -> BytewaysError:
     """Returns the error with the reason: voided, not measured, or other devices, patterns or memory."""
     restricted = "" if asked.pattern == "unidirectional" else f"{asked.pattern} "
     what = f"the run has no {restricted}results {asked.between}"
-    if asked.within == RANKS:
+    if asked.within == RANKS and not asked.is_collective:
         what += " between ranks"
     if asked.memory is not None:
         what += f" with {asked.memory} memory"

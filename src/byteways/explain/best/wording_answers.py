@@ -142,7 +142,7 @@ def _compared(rival: Rival, best: ResultGroup) -> str:
     if claim.leads:
         return f"{faster(claim)} {name}{agreement(claim)}"
     if rival.group.value > best.value and (unsteady(claim) or claim.undecided):
-        return f"beside {name}, which varied too much between rounds to rank first"
+        return f"{name} was faster, but varied too much between rounds to rank first"
     return f"{'too noisy to rank against' if unsteady(claim) else 'next'} {name}"
 
 
