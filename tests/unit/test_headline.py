@@ -165,6 +165,15 @@ def test_the_large_size_is_that_of_most_pairs(slowest: float, text: str, tmp_pat
     assert cell(build, tmp_path) == text
 
 
+def test_many_at_once_follows_one_transfer(tmp_path: Path) -> None:
+    """Would catch a batched call as the best for one transfer, and its gain that nobody is told."""
+    build = sample_run.Builder(sample_run.topology(2))
+    build.measure("copy", PAIR, 204.0, size=MIB)
+    build.measure("kernel", PAIR, 149.0, size=MIB)
+    build.measure("copy", PAIR, 392.0, size=MIB, options={"submit": "batch"})
+    assert cell(build, tmp_path) == "copy 204 GB/s, 37 % over kernel, many at once: batch, 392 GB/s"
+
+
 def test_a_faster_way_that_cannot_be_ranked_is_named(tmp_path: Path) -> None:
     """Catches 1.9 GB/s as what is best beside batches of 390 GB/s that are too short for the timer."""
     build = sample_run.Builder(sample_run.topology(2))

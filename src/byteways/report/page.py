@@ -268,7 +268,7 @@ def _lead(lead: Lead | Gap, wanted: int) -> PageLead | str:
     cells_ = lead.group.cells
     low, high = bandwidth_number(lead.group.low), bandwidth_number(lead.group.high)
     over = f"median of {len(cells_)} paths" if len(cells_) > 1 else cells_[0].record.path
-    beside = (lead.margin, lead.by_default, lead.doubts)
+    beside = (lead.margin, lead.by_default, lead.many, lead.doubts)
     return PageLead(
         lead.name,
         f"{lead.figure} {lead.size_said(wanted)}".strip(),

@@ -13,6 +13,7 @@ from typing import Any
 from byteways.explain.best.decisions import NEAR_SIZE_FACTOR, Decision, Decisions, Place, decisions
 from byteways.explain.best.methods import method
 from byteways.explain.best.ranking import Ranking, Rival
+from byteways.explain.best.wording_answers import many_at_once
 from byteways.explain.best.wording_rankings import faster_elsewhere, margin, runner_up, tied_interfaces
 from byteways.explain.claims.phrases import rate, speed
 from byteways.explain.results.index import Index
@@ -50,6 +51,7 @@ class Lead:
     ranking: Ranking
     size_bytes: int
     method: str = ""  # as a programmer writes it
+    many: str = ""  # `many at once: batch, 392 GB/s`, where that gains; '' otherwise
 
     @property
     def variant(self) -> Variant:
@@ -190,8 +192,9 @@ def _entry(index: Index, found: Decisions, place: Place, wanted: int) -> Lead | 
         return Gap(NOT_MEASURED)
     if decision.ranking is None:
         return Gap(TOO_FEW_TO_RANK)
-    name = method(decision.ranking.group.cells, index.topology)
-    return Lead(decision.ranking, decision.size_bytes, name)
+    best = decision.ranking.group
+    name = method(best.cells, index.topology)
+    return Lead(decision.ranking, decision.size_bytes, name, many_at_once(decision.many, best))
 
 
 def best_first(found: Headline | None) -> list[dict[str, Any]]:
@@ -213,6 +216,7 @@ def best_first(found: Headline | None) -> list[dict[str, Any]]:
             "next_bandwidth_bytes_per_s": lead.runner_up.group.value if lead.runner_up else None,
             "default": lead.default.variant.interface if lead.default else None,
             "default_bandwidth_bytes_per_s": lead.default.group.value if lead.default else None,
+            "many_at_once": lead.many or None,
             "claims": [one.claim.to_json() for one in lead.ranking.rivals],
         }
         for label, leads in found.rows
@@ -233,5 +237,6 @@ def _text(lead: Lead | Gap, wanted: int) -> str:
     if isinstance(lead, Gap):
         return lead.reason
     at = lead.size_said(wanted)
-    parts = f"{lead.name} {lead.figure}{' ' + at if at else ''}", lead.margin, lead.by_default, lead.doubts
+    first = f"{lead.name} {lead.figure}{' ' + at if at else ''}"
+    parts = first, lead.margin, lead.by_default, lead.many, lead.doubts
     return ", ".join(part for part in parts if part)

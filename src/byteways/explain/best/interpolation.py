@@ -51,7 +51,8 @@ def _between(below: Sequence[Result], above: Sequence[Result], size_bytes: int) 
         low = max(cells, key=_size)
         if what in upper:
             high = min(upper[what], key=_size)
-            if _size(high) <= MOST_APART * _size(low):
+            able = all(figure(record) for one in (low, high) for record in one.records)
+            if able and _size(high) <= MOST_APART * _size(low):
                 yield _one(low, high, size_bytes)
 
 

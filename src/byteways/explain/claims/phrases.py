@@ -78,7 +78,7 @@ def times_of(group: ResultGroup) -> list[Part]:
     return [
         Part(time_ns, time_ns * cell.value / cell.high, time_ns * cell.value / cell.low)
         for cell, time_ns in times
-        if time_ns is not None
+        if time_ns is not None and cell.low > 0
     ]
 
 
