@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from string import ascii_letters
+from string import ascii_letters, digits
 
 from byteways.aliases import called
 from byteways.errors import BytewaysError
@@ -80,7 +80,7 @@ def _without_padding(address: str) -> str:
 
 def _meant(word: str, names: Iterable[str]) -> str:
     """`did you mean 'gpu0'? ` for `gup0`; '' for a number that no device has, and for other words."""
-    if called("device", word):
+    if called("device", word) or word.rstrip(digits) in ("cpu", "gpu"):
         return ""
     number = word.lstrip(ascii_letters)
     same_number = [name for name in names if number and name.endswith(number)]

@@ -140,12 +140,12 @@ class Headline:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """How a program calls each interface of the table, the first place where it is best."""
+        """How a program calls each interface of the table: where it is best for the largest transfers."""
         leads = [lead for _, entries in self.rows for lead in entries if isinstance(lead, Lead)]
-        first: dict[str, str] = {}
-        for lead in reversed(leads):
-            first[lead.variant.interface] = lead.method
-        return tuple(first[name] for name in dict.fromkeys(lead.variant.interface for lead in leads))
+        names: dict[str, str] = {}
+        for lead in sorted(leads, key=lambda lead: -lead.size_bytes):
+            names.setdefault(lead.variant.interface, lead.method)
+        return tuple(names.values())
 
 
 def headline(run: RecordedRun) -> Headline | None:
