@@ -19,12 +19,12 @@ from tests.report.run_builder import GIB, KIB, MIB, Builder
 from tests.unit.test_answers import READ, WRITE, asked, only, pair
 
 
-def all_of(build: Builder, size: int, fastest: float) -> None:
+def all_of(build: Builder, size: int, fastest: float, each: float = 0.8) -> None:
     """The usual candidates between GPUs, the copy by the source first."""
     for number, (interface, flow) in enumerate(
         (interface, flow) for interface in ("copy", "kernel") for flow in (WRITE, READ)
     ):
-        build.measure(interface, flow, fastest * 0.8**number, size=size, peak=450)
+        build.measure(interface, flow, fastest * each**number, size=size, peak=450)
 
 
 def test_one_transfer_comes_first(tmp_path: Path) -> None:
@@ -108,14 +108,17 @@ def test_time_leads_for_small_sizes(tmp_path: Path) -> None:
 def test_between_measured_sizes(tmp_path: Path) -> None:
     """Catches a size between two measured ones that is refused, or interpolated in GB/s instead of time."""
     build = pair()
-    for size, rate in ((MIB, 100.0), (16 * MIB, 320.0)):
-        all_of(build, size, rate)
+    all_of(build, MIB, 100.0, 0.5)
+    all_of(build, 16 * MIB, 320.0, 0.9)
     answer = only(asked(build, tmp_path, "gpu0", "gpu1", "4MiB"))
     low_s, high_s = MIB / 100e9, 16 * MIB / 320e9
     expected = 4 * MIB / (low_s + (high_s - low_s) * 3 / 15)
     assert answer.bandwidth_bytes_per_s == pytest.approx(expected)
     assert answer.interval[0] < expected < answer.interval[1]
     assert answer.to_json()["interpolated"] == [MIB, 16 * MIB]
+    claim, first = answer.claims[0], answer.claims[0].first
+    assert 1 / 0.9 < claim.effect < 1 / 0.5
+    assert claim.effect == pytest.approx(first.value / claim.second.value, rel=1e-3)
     assert answer.sure and "interpolated in time between 1 MiB and 16 MiB" in str(answer)
     assert len(answer.to_json()["claims"][0]["first"]["case_ids"]) == 2
     with pytest.raises(BytewaysError):

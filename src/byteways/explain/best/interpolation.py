@@ -51,7 +51,8 @@ def _between(below: Sequence[Result], above: Sequence[Result], size_bytes: int) 
         low = max(cells, key=_size)
         if what in upper:
             high = min(upper[what], key=_size)
-            able = all(figure(record) for one in (low, high) for record in one.records)
+            rounds = {record.round for record in low.records} & {record.round for record in high.records}
+            able = rounds and all(figure(record) for one in (low, high) for record in one.records)
             if able and _size(high) <= MOST_APART * _size(low):
                 yield _one(low, high, size_bytes)
 
@@ -67,8 +68,9 @@ def _size(cell: Result) -> int:
 def _one(low: Result, high: Result, size_bytes: int) -> Result:
     """Returns the result between two of one method and path; its interval is that of both ends."""
     share = (size_bytes - _size(low)) / (_size(high) - _size(low))
-    pairs = zip(low.records, high.records, strict=False)
-    records = tuple(_record(one, other, share, size_bytes) for one, other in pairs)
+    others = {record.round: record for record in high.records}
+    both = [(one, others[one.round]) for one in low.records if one.round in others]
+    records = tuple(_record(one, other, share, size_bytes) for one, other in both)
     value = median(figure(record) or 0.0 for record in records)
     scale = value / _rate(low, high, share, size_bytes, "value")
     freedom = min((low.spread, high.spread), key=lambda spread: spread.freedom).freedom
