@@ -6,9 +6,9 @@ A folder is a run, or holds runs at any depth: `examples` checks all that are re
 simulates `full` on each machine model, too. For each kind of pair, class of links and size it asks the title,
 the first table, the findings, the maps of the table and of the chart, and `byteways best`; for each pair of
 devices the matrix, the explorer of the page and `byteways best`. All must name the same interface with the
-same settings and print the same figure. The column `own` counts pairs whose own best interface leads that of
-their class significantly: the matrix shows one interface for all pairs of a class. Exit status 1: two answers
-differ, or there is no run.
+same settings, print the same figure, and do one transfer at a time. The column `own` counts pairs whose own
+best interface leads that of their class significantly: the matrix shows one interface for all pairs of a
+class. Exit status 1: two answers differ, or there is no run.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from byteways.explain.claims.phrases import rate
 from byteways.explain.findings import findings
 from byteways.explain.node_matrix import node_matrix
 from byteways.explain.results.index import Index
+from byteways.explain.results.selection import submits_many
 from byteways.explain.results.summary import Result, pool
 from byteways.explain.subjects.transfers import FASTEST_BY_KIND
 from byteways.plan.question import Question
@@ -85,7 +86,10 @@ def of_classes(index: Index) -> Iterator[tuple[str, dict[str, Said]]]:
             decision = found.at(place, size)
             if decision and decision.ranking:
                 name = f"{place.kind} {place.link_class} {size}"
-                yield name, dict(_parts(index, decision, decision.ranking))
+                said = dict(_parts(index, decision, decision.ranking))
+                if any(map(submits_many, decision.ranking.group.cells)):
+                    said["one transfer"] = Said("none: many are submitted together", "")
+                yield name, said
 
 
 def _parts(index: Index, decision: Decision, ranking: Ranking) -> Iterator[tuple[str, Said]]:
@@ -97,7 +101,8 @@ def _parts(index: Index, decision: Decision, ranking: Ranking) -> Iterator[tuple
     for _, leads in table.rows if table else ():
         for lead in leads:
             if isinstance(lead, Lead) and _same_cells(lead.ranking, decision):
-                yield "first table", Said(lead.variant.label(), lead.figure.removesuffix(" GB/s"))
+                text = rate(lead.group)  # beside the time of a small transfer
+                yield "first table", Said(lead.variant.label(), text if text in lead.figure else lead.figure)
     for finding in index.once(findings):
         first = finding.results[0] if finding.priority in FASTEST else None
         if first and {*first.case_ids} <= {cell.record.case_id for cell in decision.cells}:

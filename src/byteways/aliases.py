@@ -7,8 +7,11 @@ meanings is an error that lists them.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from byteways.units import format_size, parse_size
 
 #: Notes about accepted names; the command line prints each once on standard error.
 NOTES = logging.getLogger("byteways.notes")
@@ -266,6 +269,13 @@ SUITES: Mapping[str, str] = {
 }
 
 
+#: A decimal unit at the end of a size: most people who type it mean a power of two.
+_DECIMAL = re.compile(r"(?<=[0-9 ])([KMGT])B(?=\s*$)", re.IGNORECASE)
+#: How other tools number GPUs and NUMA domains.
+_GPU_NUMBER = re.compile(r"(?:(?:gpu|gcd|cuda|hip|rocm|device|dev)\W?)?([0-9]{1,4})", re.IGNORECASE)
+_DOMAIN_NUMBER = re.compile(r"(?:cpu|numa|node|socket)\W?([0-9]{1,4})", re.IGNORECASE)
+
+
 class AmbiguousError(ValueError):
     """Another tool's name with several possible meanings, in `ours`."""
 
@@ -273,6 +283,19 @@ class AmbiguousError(ValueError):
         self.ours = tuple(ours)
         super().__init__(f"'{word}' could mean {', '.join(ours[:-1])} or {ours[-1]}")
         self.hint = f"write the one you mean{': ' * bool(difference)}{difference}"
+
+
+def typed_size(text: str) -> int:
+    """Parses a size that a user types in a command: '1MB' is taken for 1 MiB, with a note.
+
+    Raises:
+        ValueError: As units.parse_size().
+    """
+    meant = _DECIMAL.sub(r"\1iB", text)
+    size_bytes = parse_size(meant)
+    if meant != text:
+        NOTES.info("'%s' is taken for %s: sizes are powers of two", text, format_size(size_bytes))
+    return size_bytes
 
 
 def translated(kind: str, word: str, valid: Iterable[str] = ()) -> str:
@@ -303,6 +326,8 @@ def called(kind: str, word: str, valid: Iterable[str] = ()) -> str | None:
     same = next((name for name in valid if _spelling(name) == _spelling(word)), None)
     if same is not None:
         return same
+    if kind == "device" and (numbered := _numbered_device(word)):
+        return numbered
     alias = _alias(kind, word)
     if alias is None:
         return None
@@ -311,9 +336,33 @@ def called(kind: str, word: str, valid: Iterable[str] = ()) -> str | None:
     return alias.ours[0]
 
 
+def _numbered_device(word: str) -> str:
+    """Returns `gpu0` for `0`, `GPU0`, `cuda:0` and the like, `cpu1` for `numa1`; '' for other words."""
+    if gpu := _GPU_NUMBER.fullmatch(word):
+        name = f"gpu{int(gpu[1])}"
+    elif domain := _DOMAIN_NUMBER.fullmatch(word):
+        name = f"cpu{int(domain[1])}"
+    else:
+        return ""
+    return name if name != word else ""
+
+
 def elsewhere(kind: str, word: str) -> tuple[str, ...]:
     """Returns other tools' names for one of our words, the best known first."""
     return tuple(name for alias in ALIASES[kind] if alias.ours == (word,) for name in alias.theirs)
+
+
+def named_by(kind: str, word: str, used_by: str = "", prefix: str = "") -> str:
+    """Returns what a tool or runtime calls one of our words; empty if it has no name there.
+
+    Args:
+        kind: A key of ALIASES.
+        word: Our word.
+        used_by: Whose name; empty: anyone's.
+        prefix: What the name begins with.
+    """
+    rows = (alias for alias in ALIASES[kind] if alias.ours == (word,) and used_by in ("", alias.used_by))
+    return next((name for alias in rows for name in alias.theirs if name.startswith(prefix)), "")
 
 
 def ends(word: str) -> str | None:

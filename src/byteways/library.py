@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byteways.errors import BytewaysError
-from byteways.explain.best.answers import Answer, NoAnswer, answers
+from byteways.explain.best.answers import Answer, answers
+from byteways.explain.best.no_answer import NoAnswer
+from byteways.explain.best.placement import Placement
 from byteways.explain.results.index import Index
 from byteways.explain.results.progress import notices, opened, progress
 from byteways.plan.question import PROCESS, question
@@ -132,7 +134,7 @@ class Run:
                 hint="run.answers(…) has an answer for each",
             )
         (only,) = found
-        if isinstance(only, NoAnswer):
+        if not isinstance(only, Answer):
             raise BytewaysError(f"no answer {only}", hint="measure again with 3 rounds or more")
         return only
 
@@ -145,8 +147,10 @@ class Run:
         within: str = PROCESS,
         memory: str | None = None,
         pattern: str = "unidirectional",
-    ) -> list[Answer | NoAnswer]:
-        """Returns the best way for each kind of pair and link class; the arguments are those of best().
+    ) -> list[Answer | NoAnswer | Placement]:
+        """Returns the best method for each kind of pair and link class; the arguments are those of best().
+
+        Where these name several NUMA domains (`cpu*`), the last ones compare the domains.
 
         Raises:
             BytewaysError: The devices are unknown, or nothing was measured between them at this size.

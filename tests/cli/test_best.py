@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def test_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert captured.err == ""
     (line,) = captured.out.splitlines()
     assert line.startswith(
-        "gpu0>gpu1, 1 GiB: copy issued by the source, 396 GB/s (88 % of 450), 5.7 % faster"
+        "gpu0>gpu1, 1 GiB: cudaMemcpyAsync in a stream of gpu0 (copy, issued by the source), 396 GB/s (88 %"
     )
     assert line.endswith("; sure")
 
@@ -73,12 +74,55 @@ def test_a_question_too_long_for_its_time(
 
 
 @pytest.mark.parametrize(
+    ("words", "opened"),
+    [
+        (["host", "host", "1MiB"], "0"),
+        (["cpu0", "numa1", "1MiB", "--memory", "hugepage"], "0"),
+        (["host", "host", "1MiB", "--memory", "pinned"], None),
+        (["host", "gpu0", "1MiB"], None),
+    ],
+)
+def test_a_question_about_the_host_opens_no_gpu(
+    words: list[str], opened: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches GPUs that take all the time of a question about host memory, and a setting that stays."""
+    seen = []
+
+    def measured(*_: object) -> None:
+        seen.append(os.environ.get("BYTEWAYS_GPUS"))
+        raise BudgetError("enough", cause="seen")
+
+    monkeypatch.delenv("BYTEWAYS_GPUS", raising=False)
+    monkeypatch.setattr(best, "_measured", measured)
+    assert main(["best", *words]) == 2
+    assert seen == [opened]
+    assert "BYTEWAYS_GPUS" not in os.environ
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["gpu0", "gpu1", "1GiB", "nowhere"], "nowhere is not a run folder"),
         (["gpu0", "gpu1", "1GiB", "RUN", "--machine", "h200-x4"], "--machine is for a measurement; "),
         (["gpu0", "gpu1", "1GiB", "RUN", "--out", "x"], "--out is for a measurement; "),
         (["gpu0", "gpu1", "3MiB", "RUN"], "3 MiB was not measured from gpu0 to gpu1"),
+        (["gup0", "gpu1", "1GiB", "RUN"], "unknown device 'gup0'\nhint: did you mean 'gpu0'? devices: "),
+        (
+            ["allredcue", "64KiB"],
+            "'allredcue' is neither a device nor a collective\nhint: did you mean 'allr",
+        ),
+        (
+            ["allreduce", "RUN"],
+            "'RUN' is not a size\nhint: the size follows the collective: byteways best all",
+        ),
+        (
+            ["bidirectional", "1MiB"],
+            "'bidirectional' is no device\nhint: 'bidirectional' is the pattern: --p",
+        ),
+        (
+            ["allreduce", "1MiB", "RUN"],
+            "the run has no allreduce results among all ranks\nhint: measured paths: ",
+        ),
         (["gpu0", "gpu77", "1MiB", "--machine", "h200-x4"], "unknown device 'gpu77'"),
         (["gpu0", "gpu1", "1MiB", "--machine", "nosuch"], "unknown machine 'nosuch'"),
         (["gpu0", "gpu1"], "missing argument 'SIZE'\nhint: name both ends and the size: byteways best gpu0"),
@@ -130,7 +174,9 @@ def test_measured_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     captured = capsys.readouterr()
     mark, line = captured.out.splitlines()
     assert mark == "SIMULATED by byteways from the model h200-x4 (not measured)"
-    assert line.startswith("gpu0>gpu1, 1 MiB: copy issued by the source, ")
+    assert line.startswith(
+        "gpu0>gpu1, 1 MiB: cudaMemcpyAsync in a stream of gpu0 (copy, issued by the source), "
+    )
     assert f"simulated now into {kept}, in " in captured.err
     assert main(["best", "gpu0", "gpu1", "1MiB", str(kept)]) == 0
     assert capsys.readouterr().out.splitlines() == [mark, line]

@@ -88,6 +88,8 @@ def test_help_imports_no_verb_and_nothing_heavy() -> None:
     ("arguments", "error", "hint"),
     [
         (("nosuch",), "error: no such command 'nosuch'", "hint: byteways --help"),
+        (("bset",), "error: no such command 'bset'", "hint: did you mean 'best'? byteways best --help"),
+        (("Chek", "x"), "error: no such command 'Chek'", "hint: did you mean 'check'? byteways check"),
         (("--nosuch",), "error: no such option: --nosuch", "hint: byteways --help"),
         (("run", "xyzzy"), "error: unknown suite 'xyzzy'", "hint: valid: quick, full"),
         (("run", "--nosuch"), "error: no such option: --nosuch", "hint: byteways run --help"),
@@ -104,6 +106,22 @@ def test_wrong_usage(arguments: tuple[str, ...], error: str, hint: str, tmp_path
     assert first.startswith(error)
     assert last.startswith(hint)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("shell", "variables", "offered"),
+    [
+        ("bash", {"COMP_WORDS": "byteways be", "COMP_CWORD": "1"}, "best"),
+        ("bash", {"COMP_WORDS": "byteways best --mac", "COMP_CWORD": "2"}, "--machine"),
+        ("zsh", {"_TYPER_COMPLETE_ARGS": "byteways run --mac"}, "--machine"),
+        ("fish", {"_TYPER_COMPLETE_ARGS": "byteways ch", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}, "check"),
+    ],
+)
+def test_completion(shell: str, variables: dict[str, str], offered: str) -> None:
+    """Would catch a shell that is offered no verbs, or no options of the verb that it names."""
+    done = byteways(**{frame.COMPLETION: f"complete_{shell}", **variables})
+    assert done.returncode == 0, done.stderr
+    assert offered in done.stdout
 
 
 def test_error_with_its_cause(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,6 +41,8 @@ PREFETCH = case("prefetch", "cpu0:managed", "gpu0:managed", "gpu0")
 TOUCH = case("kernel", "cpu0:managed", "gpu0:device", "gpu0")
 CORE = case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0")
 CALL = case("launch", "gpu0:device", "gpu0:device", "gpu0")
+MESSAGE = case("mpi", "0/gpu0:device", "1/gpu1:device", "gpu0")
+NCCL_MESSAGE = case("xccl", "0/gpu0:device", "1/gpu1:device", "gpu0")
 STEP = case("allocate", "gpu0:device", "gpu0:device", "gpu0")
 
 
@@ -61,6 +63,8 @@ STEP = case("allocate", "gpu0:device", "gpu0:device", "gpu0")
         ("cpu.core_copy_bytes_per_s", [CORE], [COPY, HOST]),
         ("calls.launch_ns", [CALL], [COPY, WALK]),
         ("memory.call_ns", [STEP], [COPY, CALL]),
+        ("mpi.send_ns", [MESSAGE], [NCCL_MESSAGE, COPY]),
+        ("xccl.ll_step_ns", [NCCL_MESSAGE], [MESSAGE, COPY]),
     ],
 )
 def test_an_assumed_number_is_told_where_it_is_used(

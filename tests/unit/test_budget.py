@@ -15,7 +15,7 @@ from byteways.plan.estimate import (
     HOST_TOTAL_BYTES_PER_S,
     LINK_EFFICIENCY,
     PATTERN_BYTES_PER_S,
-    RANKS_START_S,
+    GPU_RANKS_START_S,
     Estimator,
 )
 from byteways.plan.footprint import buffers
@@ -243,9 +243,9 @@ def test_processes_of_ranks_take_long_to_start() -> None:
     spent = TotalTime(estimator, 3)
     first, same, other = (between_two_gpus(NCCL_PROTO=name) for name in ("LL", "LL", "Simple"))
     alone_s, whole_s = spent.cost(first)
-    assert whole_s - 3 * alone_s == pytest.approx(estimator.start_s() + RANKS_START_S)
+    assert whole_s - 3 * alone_s == pytest.approx(estimator.start_s() + GPU_RANKS_START_S)
     spent.add(first)
     assert spent.cost(same)[1] == pytest.approx(3 * spent.cost(same)[0])
     again_s, further_s = spent.cost(other)
-    assert further_s - 3 * again_s == pytest.approx(3 * (estimator.further_start_s() + RANKS_START_S))
+    assert further_s - 3 * again_s == pytest.approx(3 * (estimator.further_start_s() + GPU_RANKS_START_S))
     assert estimator.ranks_start_s(wanted("cpu0:pageable", "cpu0:pageable").case) == 0

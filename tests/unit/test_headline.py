@@ -90,7 +90,7 @@ def test_a_size_far_off_stands_for_none(tmp_path: Path) -> None:
     assert found.size_names == ("4 KiB", "1 MiB", "256 MiB")
     alone = "copy 24 GB/s{}, no alternative at this size"
     assert rows_of_text(found) == [
-        ("host > GPU", "copy 2 GB/s, no alternative at this size", "not measured", "not measured"),
+        ("host > GPU", "copy 2.05 µs (2 GB/s), no alternative at this size", "not measured", "not measured"),
         ("GPU > GPU, NVLink4 ×18", "not measured", alone.format(" at 512 KiB"), alone.format("")),
     ]
 
@@ -165,12 +165,21 @@ def test_the_large_size_is_that_of_most_pairs(slowest: float, text: str, tmp_pat
     assert cell(build, tmp_path) == text
 
 
+def test_many_at_once_follows_one_transfer(tmp_path: Path) -> None:
+    """Would catch a batched call as the best for one transfer, and its gain that nobody is told."""
+    build = sample_run.Builder(sample_run.topology(2))
+    build.measure("copy", PAIR, 204.0, size=MIB)
+    build.measure("kernel", PAIR, 149.0, size=MIB)
+    build.measure("copy", PAIR, 392.0, size=MIB, options={"submit": "batch"})
+    assert cell(build, tmp_path) == "copy 204 GB/s, 37 % over kernel, many at once: batch, 392 GB/s"
+
+
 def test_a_faster_way_that_cannot_be_ranked_is_named(tmp_path: Path) -> None:
     """Catches 1.9 GB/s as what is best beside batches of 390 GB/s that are too short for the timer."""
     build = sample_run.Builder(sample_run.topology(2))
     build.measure("copy", PAIR, 1.9, size=4 * KIB)
     build.measure("kernel", PAIR, 0.7, size=4 * KIB)
     short = [Warning("short-batch", 2500.0, 100000.0, "more operations")]
-    build.measure("copy", PAIR, 390.0, size=4 * KIB, options={"submit": "batch"}, warnings=short)
-    said = "copy 1.9 GB/s, 2.7 × kernel, not ranked: copy with submit=batch, 390 GB/s"
+    build.measure("copy", PAIR, 390.0, size=4 * KIB, options={"stream": 1}, warnings=short)
+    said = "copy 2.16 µs (1.9 GB/s), 2.7 × kernel, not ranked: copy with stream=1, 390 GB/s"
     assert cell(build, tmp_path) == said

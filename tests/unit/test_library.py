@@ -145,7 +145,7 @@ def test_measuring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     thread.join()
     (run,) = found
     assert run.simulated and {record.path for record in run.records} == {"gpu0>gpu1"}
-    assert str(run.best("gpu0", "gpu1", "128MiB")).startswith("gpu0>gpu1, 128 MiB: copy")
+    assert str(run.best("gpu0", "gpu1", "128MiB")).startswith("gpu0>gpu1, 128 MiB: cudaMemcpyAsync")
     assert capsys.readouterr() == ("", "")
     with pytest.raises(BytewaysError, match="is not empty"):
         byteways.measure(machine="h200-x4", only=only, out=tmp_path / "run", progress=False)

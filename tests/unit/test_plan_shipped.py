@@ -10,6 +10,7 @@ import pytest
 from byteways.plan.case import OF_ALL_RANKS, PATTERNS
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite import load
+from byteways.topology.routes import link_class
 from tests.unit import machines
 from tests.unit.planning import EVERY, eight, frontier
 
@@ -33,10 +34,10 @@ def test_shipped_suites_run_everywhere_within_their_budget(name: str, machine: s
 
 
 def test_quick_covers_an_h200_node_in_half_a_minute() -> None:
-    """Catches a pair or a device that quick would leave out, and three rounds that take more than 30 s."""
+    """Catches a pair or a device that quick would leave out, and three rounds that take more than 36 s."""
     made = planned_for("h200x4", "quick")
     assert not [entry for entry in made.cases if entry.reason]
-    assert made.estimated_s <= 30
+    assert made.estimated_s <= 36
     assert {entry.rounds for entry in made.cases} == {3}
     have = {(entry.case.interface, entry.case.path, entry.case.access) for entry in made.cases}
     gpus = [f"gpu{index}" for index in range(4)]
@@ -78,6 +79,27 @@ def test_quick_covers_a_node_of_eight_dies() -> None:
     wanted = itertools.product(("copy", "kernel"), classes)
     assert large == {(interface, path, "gpu0") for interface, path in wanted}
     assert {case.pattern for case in planned} >= {"bidirectional", "all-pairs", "fan-out", "fan-in"}
+
+
+@pytest.mark.parametrize("machine", [name for name in MACHINES if name != "two-cores"])
+def test_quick_holds_the_sizes_that_programs_ask_for(machine: str) -> None:
+    """Catches a class of links without small sizes, by which `best` answers after quick."""
+    planned = [entry.case for entry in planned_for(machine, "quick").cases if entry.reason is None]
+    single = [case for case in planned if case.pattern == "unidirectional" and case.interface == "copy"]
+    topology = MACHINES[machine][0]
+    sizes: dict[object, set[int]] = {}
+    for case in single:
+        ends = case.flows[0].source.device, case.flows[0].destination.device
+        kinds = (
+            tuple(end[:3] for end in ends),
+            ends[0] == ends[1],
+            ends[0] == ends[1] or link_class(topology, *ends),
+        )
+        sizes.setdefault(kinds, set()).add(case.size_bytes)
+    asked = {4 * 2**10, 64 * 2**10, 2**20, 16 * 2**20}
+    assert sizes
+    lacking = {kinds for kinds, found in sizes.items() if kinds[1] is False and not asked <= found}
+    assert lacking == set()
 
 
 def test_full_measures_what_one_runtime_alone_has() -> None:

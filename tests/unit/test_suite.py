@@ -105,7 +105,7 @@ MISTAKES = [
     ('source = "gpu*:device"', "", 4, "source", "missing", None),
     ('source = "gpu*:device"', "source = []", 8, "source", "list is empty", None),
     ('source = "gpu*:device"', 'source = "gpu*"', 8, "source", "'gpu*' is not a buffer", "device:memory"),
-    ('source = "gpu*:device"', 'source = "GPU0:device"', 8, "source", "'GPU0' is not a device", "gpu*"),
+    ('source = "gpu*:device"', 'source = "GPUX:device"', 8, "source", "'GPUX' is not a device", "gpu*"),
     ('source = "gpu*:device"', 'source = "gpu:device"', 8, "source", "'gpu' is not a device", "gpu*"),
     ('source = "gpu*:device"', 'source = "gpu0:devise"', 8, "source", "'devise'", "did you mean 'device'?"),
     ('source = "gpu*:device"', 'source = "cpu0:pageable@x"', 8, "source", "'x' is not a device", None),

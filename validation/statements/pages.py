@@ -9,7 +9,7 @@ from typing import Any
 
 from statements.outcome import Statement, Statements, check
 from statements.records import Case, RunData, scatter
-from statements.ways import PLAIN
+from statements.ways import PLAIN, one_at_a_time
 
 #: Figures with their unit; sizes, counts and classes of links tell what a sentence is about, as names do.
 _FIGURE = re.compile(
@@ -88,6 +88,7 @@ def _plain(run: RunData, case: Case) -> bool:
         and record["interface"] in PLAIN
         and record["pattern"] == "unidirectional"
         and "pace" not in record["options"]
+        and one_at_a_time(case)
         and not moves
         and case.case_id not in run.void
     )

@@ -35,11 +35,17 @@ def _same_job(one: Case, other: Case) -> bool:
     return all(one.trait(what) == other.trait(what) for what in ("path", "size", "cache", "pattern"))
 
 
+def one_at_a_time(case: Case) -> bool:
+    """Whether its transfers are submitted one by one: a batch or graph is the answer to another question."""
+    return bool(case.record["options"].get("submit", "calls") == "calls")
+
+
 def _is_a_way(run: RunData, case: Case) -> bool:
-    """Whether it can be ranked, and its pages stay where the path says."""
+    """Whether it can be ranked, does one transfer at a time, and its pages stay where the path says."""
     ends = [flow[end] for flow in case.record["flows"] for end in ("source", "destination")]
     moves = any("managed" in end or "@" in end for end in ends)
-    return case.ranked and case.record["interface"] in PLAIN and not moves and case.case_id not in run.void
+    able = case.ranked and one_at_a_time(case) and case.case_id not in run.void
+    return able and case.record["interface"] in PLAIN and not moves
 
 
 def _way(case: Case) -> tuple[str, ...]:

@@ -1,24 +1,29 @@
-"""`byteways best`: which way is best for a size from here to there, from a run or measured now."""
+"""`byteways best`: which method is best for a size from here to there, from a run or measured now."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from byteways.aliases import typed_size
 from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
+from byteways.cli.usage import BEST
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
-from byteways.units import parse_size
 
 if TYPE_CHECKING:
-    from byteways.explain.best.answers import Answer, NoAnswer
+    from byteways.explain.best.answers import Answer
+    from byteways.explain.best.no_answer import NoAnswer
+    from byteways.explain.best.placement import Placement
     from byteways.plan.case import PlannedCase
     from byteways.plan.question import Question
     from byteways.record.run_folder import RunFolder
@@ -27,13 +32,26 @@ if TYPE_CHECKING:
     from byteways.run.conduct.time_limit import TimeLimit
     from byteways.topology.model import Topology
 
+#: The setting by which workers leave all GPUs alone.
+GPUS_SETTING = "BYTEWAYS_GPUS"
 _END = "a device, a glob (gpu*), 'host', a UUID or a PCI address."
 
 
 def best(
-    source: Annotated[str, typer.Argument(help=f"Where the bytes are: {_END}", metavar="SRC")],
-    destination: Annotated[str, typer.Argument(help="Where they go, likewise.", metavar="DST")],
-    size: Annotated[str, typer.Argument(help="Bytes of one transfer: '1MiB'.", metavar="SIZE")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            help=f"Where the bytes are: {_END} Or a collective, without DST: best allreduce 64KiB.",
+            metavar="SRC",
+        ),
+    ],
+    destination: Annotated[
+        str, typer.Argument(help="Where they go: the same.", metavar="DST", show_default=False)
+    ],
+    size: Annotated[
+        str | None,
+        typer.Argument(help="Bytes of one transfer: '1MiB'.", metavar="SIZE", show_default=False),
+    ] = None,
     run: Annotated[
         Path | None,
         typer.Argument(
@@ -60,19 +78,24 @@ def best(
         Path | None, typer.Option("--out", "-o", help="Without RUN: keep the run in this new folder.")
     ] = None,
 ) -> int:
-    """Say which way is best for a size between two devices: from a run, or measured now."""
+    """Say which method is best for a size between two devices: from a run, or measured now."""
     from byteways.explain.best.answers import answers
-    from byteways.plan.question import check_ends, question
+    from byteways.plan.question import collective_named, question
 
-    check_ends(source, destination)
-    _check_order(source, destination, size, run)
-    asked = question(source, destination, size, within=within, memory=memory, pattern=pattern)
+    if collective := collective_named(source):
+        words: tuple[str, ...] = (source, destination)
+        _check_size_of_collective(words, size)
+        asked = question("", "", destination, memory=memory, pattern=collective)
+        run = run if size is None else Path(size)
+    else:
+        words = source, destination, _given(source, destination, size, run)
+        asked = question(*words, within=within, memory=memory, pattern=pattern)
     if run is None:
         return _now(asked, machine, out, as_json)
     for name, value in (("--machine", machine), ("--out", out)):
         if value is not None:
             raise BytewaysError(f"{name} is for a measurement; {run} has its results already")
-    _check_no_machine(run, (source, destination, size))
+    _check_no_machine(run, words)
     folder = opened_run(run)
     _print(folder, answers(folder, asked, str(run)), as_json, None)
     return ExitStatus.GOOD
@@ -87,6 +110,27 @@ def _check_no_machine(run: Path, words: Sequence[str]) -> None:
     if str(run) in names():
         hint = f"byteways best {shlex.join(words)} --machine {run}"
         raise BytewaysError(f"{run} is a machine model, not a run", hint=hint)
+
+
+def _given(source: str, destination: str, size: str | None, run: Path | None) -> str:
+    """Returns the size. Raises BytewaysError if it is missing, or the words are in another order."""
+    from byteways.plan.question import check_ends, meant_collective
+
+    if size is None and _is_size(destination) and (meant := meant_collective(source)):
+        raise BytewaysError(f"'{source}' is neither a device nor a collective", hint=meant)
+    check_ends(source, destination)
+    if size is None:
+        raise BytewaysError("missing argument 'SIZE'", hint=BEST)
+    _check_order(source, destination, size, run)
+    return size
+
+
+def _check_size_of_collective(words: Sequence[str], run: str | None) -> None:
+    """Raises BytewaysError if what follows a collective is not its size."""
+    if not _is_size(words[1]):
+        size = run if run and _is_size(run) else "64KiB"
+        hint = f"the size follows the collective: byteways best {words[0]} {size}"
+        raise BytewaysError(f"'{words[1]}' is not a size", hint=hint)
 
 
 def _check_order(source: str, destination: str, size: str, run: Path | None) -> None:
@@ -110,20 +154,20 @@ def _check_order(source: str, destination: str, size: str, run: Path | None) -> 
 
 def _is_size(word: str) -> bool:
     try:
-        return parse_size(word) > 0
+        return typed_size(word) > 0
     except ValueError:
         return False
 
 
 def _print(
     folder: RunFolder,
-    found: Sequence[Answer | NoAnswer],
+    found: Sequence[Answer | NoAnswer | Placement],
     as_json: bool,
     measured_s: float | None,
     left_out: Sequence[str] = (),
 ) -> None:
     """Prints an answer a line, or JSON; a simulated run is marked above. Hints go to standard error."""
-    from byteways.explain.best.answers import NoAnswer
+    from byteways.explain.best.no_answer import NoAnswer
     from byteways.record.simulation_mark import is_simulated, mark_of
 
     if as_json:
@@ -149,7 +193,7 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
     """Measures the question and answers it, on a real machine within LIMIT_S."""
     from byteways.explain.best.answers import answers, left_out
     from byteways.plan.budget import BudgetError
-    from byteways.plan.question import ANSWER_WITHIN_S
+    from byteways.plan.question import ANSWER_WITHIN_S, host_alone
     from byteways.record.simulation_mark import voice
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.simulation import simulation_of
@@ -162,7 +206,8 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
     limit = TimeLimit(None if simulation else ANSWER_WITHIN_S, began)
     with private_folder() as own:
         try:
-            folder, planned = _measured(asked, simulation, out or own / "best", limit)
+            with _gpus_wanted(simulation is not None or not host_alone(asked)):
+                folder, planned = _measured(asked, simulation, out or own / "best", limit)
         except Interrupted as stopped:
             if limit.over:
                 raise _no_time(
@@ -180,6 +225,21 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
             say(f"left out for lack of time: {', '.join(missing)}")
         _print(folder, answers(folder, asked), as_json, round(took_s, 1), missing)
     return ExitStatus.GOOD
+
+
+@contextmanager
+def _gpus_wanted(wanted: bool) -> Iterator[None]:
+    """Keeps workers from opening GPUs that a question does not need: opening four takes most of its time."""
+    before = os.environ.get(GPUS_SETTING)
+    if not wanted:
+        os.environ[GPUS_SETTING] = "0"
+    try:
+        yield
+    finally:
+        if not wanted:
+            del os.environ[GPUS_SETTING]
+            if before is not None:
+                os.environ[GPUS_SETTING] = before
 
 
 def _no_time(limit_s: float, cause: str) -> BytewaysError:

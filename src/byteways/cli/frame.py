@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -27,7 +28,7 @@ VERBS_BY_TASK = {
         "reproduce": "Repeat a published experiment and check its claims.",
     },
     "Read results": {
-        "best": "Say which way is best for a size between two devices.",
+        "best": "Say which method is best for a size between two devices.",
         "compare": "Compare runs, case by case or by link class.",
         "check": "Check a run against what is normal, a run, peaks or limits.",
         "show": "Show the results of a run.",
@@ -42,6 +43,9 @@ VERBS = {verb: summary for verbs in VERBS_BY_TASK.values() for verb, summary in 
 
 #: Typer's exception for wrong usage; Typer 0.12 takes it from Click, later versions have their own.
 UsageError: Any = typer.BadParameter.__mro__[1]
+
+#: The variable by which a shell asks for completions, as Typer names it.
+COMPLETION = "_BYTEWAYS_COMPLETE"
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
@@ -83,18 +87,20 @@ def call(words: Sequence[str]) -> int:
     app = typer.Typer(
         name="byteways",
         cls=VerbGroup,
-        add_completion=False,
+        add_completion=True,
         rich_markup_mode=None,
         context_settings=_SETTINGS,
     )
     app.callback(invoke_without_command=True)(_byteways)
     command = typer.main.get_command(app)
+    if COMPLETION in os.environ:  # set by the script of --install-completion
+        return int(command.main(args=[], prog_name="byteways") or 0)
     try:
         # Not command.main(): it returns status 1 for a closed pipe, which means a failed measurement here.
         with command.make_context("byteways", [*words]) as context:
             result = command.invoke(context)
     except UsageError as error:
-        raise explained(error, words, _options_of_run) from error
+        raise explained(error, words, VERBS, _options_of_run) from error
     except typer.Exit as stopped:
         return int(stopped.exit_code)
     except (typer.Abort, KeyboardInterrupt):

@@ -87,6 +87,8 @@ def print_headline(console: Console, index: Index, mark: str) -> None:
     print_table(console, mark, title, ["between", *first.size_names], short)
     if short != full:
         console.print(f"≈: {NO_DIFFERENCE}", style="dim")
+    for name in first.methods:
+        hanging(console, "", name, style="dim")
 
 
 def print_findings(console: Console, found: Sequence[Finding], title: str = "Findings") -> None:

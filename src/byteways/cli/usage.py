@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from byteways.errors import BytewaysError
@@ -38,21 +39,24 @@ _VERBS: Mapping[str, str] = {
     "simulate": "byteways run --machine NAME; byteways list machines",
     "version": "byteways --version",
 }
+#: How a question is asked.
+BEST = "name both ends and the size: byteways best gpu0 gpu1 1MiB; byteways topo lists the devices"
 #: What a verb's first argument is, where it is required.
 _ARGUMENTS: Mapping[str, str] = {
-    "best": "name both ends and the size: byteways best gpu0 gpu1 1MiB; byteways topo lists the devices",
+    "best": BEST,
     "reproduce": "byteways list studies",
     **dict.fromkeys(("show", "export", "check", "report"), "name the folder that `byteways run` made"),
     "compare": "byteways compare RUN_A RUN_B",
 }
 
 
-def explained(error: Any, words: Sequence[str], options_of_run: Callable[[], set[str]]) -> BytewaysError:
+def explained(
+    error: Any, words: Sequence[str], verbs: Collection[str], options_of_run: Callable[[], set[str]]
+) -> BytewaysError:
     """Formats Typer's usage error of these words in our style: lower case, no full stop, with a hint."""
-    message = str(error.format_message()).strip().rstrip(".")
-    message = re.sub(", unable to parse .*", "", message[:1].lower() + message[1:])
-    if "-np" in words:  # Typer takes it for -n and -p
-        message = message.replace("option: -n", "option: -np")
+    message = _message(error, words)
+    if unknown := re.match(r"no such command '(.+)'", message):
+        return BytewaysError(message, hint=_hint_of_verb(unknown[1], verbs) or "byteways --help")
     # Typer does not say whose option lacks its value.
     verb = next((word for word in words if not word.startswith("-")), "")
     unsaid = f"byteways {verb}" if "requires an argument" in message and verb else "byteways"
@@ -60,13 +64,28 @@ def explained(error: Any, words: Sequence[str], options_of_run: Callable[[], set
     return BytewaysError(message, hint=_hint(message, words, where, options_of_run) or f"{where} --help")
 
 
+def _message(error: Any, words: Sequence[str]) -> str:
+    message = str(error.format_message()).strip().rstrip(".")
+    message = re.sub(", unable to parse .*", "", message[:1].lower() + message[1:])
+    if "-np" in words:  # Typer takes it for -n and -p
+        message = message.replace("option: -n", "option: -np")
+    return message
+
+
+def _hint_of_verb(word: str, verbs: Collection[str]) -> str:
+    """Returns the hint for an unknown verb: another tool's, a word of a suite, or a mistyped one."""
+    from byteways.plan.misplaced_words import OF_PROGRAM, placed
+
+    if elsewhere := verb_elsewhere(word) or placed(word, OF_PROGRAM):
+        return elsewhere
+    near = get_close_matches(word.casefold(), verbs, n=1, cutoff=0.6)
+    return f"did you mean '{near[0]}'? byteways {near[0]} --help" if near else ""
+
+
 def _hint(message: str, words: Sequence[str], where: str, options_of_run: Callable[[], set[str]]) -> str:
-    """Returns the hint for an unknown verb or option that other tools have; empty for others."""
+    """Returns the hint for a missing argument, or for an option that other tools have; empty for others."""
     from byteways.plan.misplaced_words import OF_PROGRAM, OF_QUESTION, OF_RUN, placed
 
-    if found := re.match(r"no such command '(.+)'", message):
-        word = found[1]
-        return verb_elsewhere(word) or placed(word, OF_PROGRAM)
     if message.startswith("missing argument"):
         return _ARGUMENTS.get(where.rpartition(" ")[2], "")
     if "'--budget'" in message:

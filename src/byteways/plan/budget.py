@@ -28,7 +28,7 @@ from byteways.plan.variety import Counts, by_variety
 PLANNED_PART = 0.85
 #: Sweeps of this priority come first (the purpose of a suite, such as every pair of GPUs), up to FIRST_PART.
 FIRST_PRIORITY = 9
-FIRST_PART = 0.75
+FIRST_PART = 0.85
 #: Fraction of the remaining time that all other sweeps share evenly, whatever their priority.
 EVEN_PART = 0.4
 #: A case above this fraction of the budget waits until all others have been considered.

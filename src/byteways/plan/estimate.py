@@ -113,7 +113,7 @@ WORKER_START_S, START_GPU_S = 0.5, 0.9
 FURTHER_GPU_S = 0.4
 #: What ranks on GPUs add to the start of their processes: the launcher, and communicators of the library.
 #: Starts on two H100 took 4.5 s (median, examples/h100x2-ranks/launch-modes), of which 1.3 s are above.
-RANKS_START_S = 3.2
+GPU_RANKS_START_S = 3.2
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Estimator:
     def ranks_start_s(self, case: Case) -> float:
         """Seconds that the processes of a case take to start if it needs ranks on GPUs; else 0."""
         on_gpus = any(kind_of(device) == "gpu" for device in case.devices)
-        return RANKS_START_S if case.ranks and on_gpus else 0.0
+        return GPU_RANKS_START_S if case.ranks and on_gpus else 0.0
 
     def case_s(self, case: Case, budget_s: float, rounds: int = 1) -> float:
         """Returns the seconds of one round of a case with existing buffers.

@@ -5,15 +5,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from byteways.aliases import AmbiguousError, called, meanings, translated
+from byteways.aliases import AmbiguousError, called, meanings, translated, typed_size
 from byteways.errors import BytewaysError
 from byteways.plan.case import PATTERNS
-from byteways.plan.memory import MEMORIES
+from byteways.plan.interfaces import COLLECTIVES
+from byteways.plan.memory import MEMORIES, is_plain
 from byteways.plan.misplaced_words import OF_QUESTION, advice, placed
 from byteways.plan.spelling import closest
-from byteways.units import format_size, parse_size
+from byteways.units import format_size
 
 PROCESS, RANKS = "process", "ranks"
 #: Where the buffers may be: all in one process, or a process at each end.
@@ -36,13 +38,20 @@ class Question:
     pattern: str = "unidirectional"
 
     @property
+    def is_collective(self) -> bool:
+        return self.pattern in COLLECTIVES
+
+    @property
     def between(self) -> str:
-        return f"from {self.source} to {self.destination}"
+        return "among all ranks" if self.is_collective else f"from {self.source} to {self.destination}"
 
     def command(self, run: str | None = None, size_bytes: int | None = None) -> str:
         """Returns the command that asks this of a run, or measures it; optionally with another size."""
         size = format_size(size_bytes or self.size_bytes).replace(" ", "")
-        words = ["byteways", "best", self.source, self.destination, size, *([run] if run else [])]
+        ends = [self.pattern] if self.is_collective else [self.source, self.destination]
+        words = ["byteways", "best", *ends, size, *([run] if run else [])]
+        if self.is_collective:
+            return shlex.join([*words, *(["--memory", self.memory] if self.memory else [])])
         for option, value, usual in (
             ("--within", self.within, PROCESS),
             ("--memory", self.memory, None),
@@ -64,7 +73,7 @@ def question(
     """Returns a question in byteways terms; other tools' words are translated.
 
     Args:
-        source: A device, a glob, `host`, a UUID or a PCI address.
+        source: A device, a glob, `host`, a UUID or a PCI address; '' for a collective of all ranks.
         destination: The same.
         size: Bytes, or a text such as '1MiB'.
         within: `process` or `ranks`.
@@ -74,19 +83,23 @@ def question(
     Raises:
         BytewaysError: A word or the size is not valid.
     """
+    pattern = _word("pattern", pattern, PATTERNS)
+    if pattern in COLLECTIVES:
+        within = RANKS
     if within not in PLACES_OF_BUFFERS:
         hint = closest(within, PLACES_OF_BUFFERS)
         if placed(within):
             hint = f"--within {RANKS} compares all of MPI, NCCL and RCCL"
         raise BytewaysError(f"unknown --within '{within}'", hint=hint)
-    check_ends(source, destination)
+    if source or destination or pattern not in COLLECTIVES:
+        check_ends(source, destination)
     try:
-        size_bytes = parse_size(str(size))
+        size_bytes = typed_size(str(size))
     except ValueError as error:
         raise BytewaysError(str(error), hint="write a size in bytes, KiB, MiB or GiB: 1MiB") from error
     if memory is not None:
         memory = _word("memory", memory, MEMORIES)
-    return Question(source, destination, size_bytes, within, memory, _word("pattern", pattern, PATTERNS))
+    return Question(source, destination, size_bytes, within, memory, pattern)
 
 
 def check_ends(*ends: str) -> None:
@@ -94,6 +107,21 @@ def check_ends(*ends: str) -> None:
     for end in ends:
         if not set(end) & GLOB and not called("device", end) and (belongs := placed(end, OF_QUESTION)):
             raise BytewaysError(f"'{end}' is no device", hint=belongs)
+
+
+def collective_named(word: str) -> str:
+    """Returns the collective that a word means, also by other tools' names; '' for other words."""
+    try:
+        name = called("pattern", word, COLLECTIVES)
+    except AmbiguousError:
+        return ""
+    return name if name in COLLECTIVES else ""
+
+
+def meant_collective(word: str) -> str:
+    """`did you mean 'allreduce'? valid: …`; '' for a word that is like no collective."""
+    near = get_close_matches(word.casefold(), COLLECTIVES, n=1, cutoff=0.6)
+    return closest(word, COLLECTIVES) if near else ""
 
 
 def _word(what: str, word: str, valid: Sequence[str]) -> str:
@@ -108,6 +136,13 @@ def _word(what: str, word: str, valid: Sequence[str]) -> str:
     if found not in valid:
         raise BytewaysError(f"unknown {what} '{word}'", hint=advice(word, valid, OF_QUESTION))
     return found
+
+
+def host_alone(asked: Question) -> bool:
+    """Whether no GPU takes part, nor memory that a GPU's runtime allocates: then none need be opened."""
+    ends = [called("device", word.strip()) or word.strip() for word in (asked.source, asked.destination)]
+    memories = [one for one in MEMORIES if asked.memory is not None and fnmatchcase(one, asked.memory)]
+    return all(end.startswith("cpu") for end in ends) and all(map(is_plain, memories))
 
 
 def is_host(word: str) -> bool:

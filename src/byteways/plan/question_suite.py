@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from byteways.aliases import called
 from byteways.errors import BytewaysError
-from byteways.plan.memory import MEMORIES, OWNERS
+from byteways.plan.memory import MEMORIES, OWNERS, is_managed
 from byteways.plan.question import GLOB, RANKS, Question, is_host
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
@@ -40,7 +40,22 @@ def _head(asked: Question) -> str:
     )
 
 
+def _collective(asked: Question, topology: Topology) -> Iterator[str]:
+    """Yields the sweeps of a collective of all ranks: on GPUs, else in host memory."""
+    kind = "gpu" if topology.names("gpu") else "cpu"
+    words = (asked.source or f"{kind}*", asked.destination or f"{kind}*")
+    globs = [_glob(word, topology) for word in words]
+    ends = [_buffers(asked, glob, with_gpu=True)[:1] for glob in globs]
+    if kind == "cpu":
+        ends = [[f"{glob}:{asked.memory or 'pageable'}"] for glob in globs]
+    for interface in ("xccl", "mpi") if kind == "gpu" else ("mpi",):
+        yield _sweep(interface, asked, ends, interface=[interface], cache="warm", priority=8)
+
+
 def _sweeps(asked: Question, topology: Topology) -> Iterator[str]:
+    if asked.is_collective:
+        yield from _collective(asked, topology)
+        return
     source, destination = (_glob(word, topology) for word in (asked.source, asked.destination))
     kinds = source[:3], destination[:3]
     ends = [_buffers(asked, glob, "gpu" in kinds) for glob in (source, destination)]
@@ -61,6 +76,8 @@ def _sweeps(asked: Question, topology: Topology) -> Iterator[str]:
     shared = {"pairs": _pairs(asked)} if alone else {}
     both = {"executor": ["both"]} if asked.pattern in ("unidirectional", "bidirectional") else {}
     interfaces = ["copy", "kernel", "kernel-bulk"] if alone else ["copy", "kernel"]
+    if alone and asked.memory is not None:
+        yield from _prefetches(asked, source, destination, shared)
     yield _sweep("ways", asked, ends, interface=interfaces, priority=9, **both, **shared)
     copies: dict[str, object] = {"interface": ["copy"], **shared}
     if alone:
@@ -71,10 +88,21 @@ def _sweeps(asked: Question, topology: Topology) -> Iterator[str]:
         yield _sweep(name, asked, ends, priority=7, when="with-hip", environment={variable: "0"}, **copies)
 
 
+def _prefetches(
+    asked: Question, source: str, destination: str, shared: Mapping[str, object]
+) -> Iterator[str]:
+    """Yields the sweeps of prefetches, where the memory asked for migrates."""
+    for memory in (one for one in MEMORIES if is_managed(one) and fnmatchcase(one, asked.memory or "")):
+        ends = [[f"{glob}:{memory}"] for glob in (source, destination)]
+        yield _sweep(f"prefetch-{memory}", asked, ends, interface=["prefetch"], priority=9, **shared)
+
+
 def _pairs(asked: Question) -> str:
     """Returns which pairs are measured of several: with host memory the nearest, else one of each class."""
     if is_host(asked.source) or is_host(asked.destination):
         return "near"
+    if any("cpu" in word and set(word) & GLOB for word in (asked.source, asked.destination)):
+        return "all"  # the question compares NUMA domains
     return "per-link-class" if set(asked.source + asked.destination) & GLOB else "all"
 
 

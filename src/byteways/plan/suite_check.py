@@ -10,7 +10,7 @@ from byteways.plan import bounds
 from byteways.plan.case import OF_ALL_RANKS
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, counts_as_stream, goes_both_ways
 from byteways.plan.suite_options import check_environment, check_options, check_products
-from byteways.plan.suite_types import Suite, SuiteFile, Sweep, SweepTable
+from byteways.plan.suite_types import NEAR, Suite, SuiteFile, Sweep, SweepTable
 from byteways.plan.suite_values import EXECUTOR_WORDS, CacheWords
 from byteways.plan.toml_reading import TomlPlace
 from byteways.plan.transfer_sets import EXAMPLE
@@ -197,7 +197,7 @@ def _check_selection(place: TomlPlace, table: SweepTable) -> None:
     between = INTERFACES[first].between_ranks
     if table.pairs == "first" and not between:
         place.fail("pairs", f"{first} is not between ranks", 'write pairs = "per-link-class"')
-    if table.pairs == "near" and between:
+    if table.pairs in NEAR and between:
         place.fail("pairs", f"{first} is between ranks", 'write pairs = "first"')
     if ("transfers" in place.value) != ("transfers" in table.patterns):
         key = "transfers" if "transfers" in place.value else "pattern"

@@ -30,7 +30,9 @@ LEAST_RANKED = 3
 
 Precision = Annotated[float, Meta(ge=1e-4, le=0.5)]
 CaseBudget = Annotated[float, Meta(ge=0.001, le=3600)]
-Pairs = Literal["all", "near", "per-link-class", "first"]
+Pairs = Literal["all", "near", "per-link-class", "near-per-link-class", "first"]
+#: Choices of pairs whose host memory is that nearest to the GPU.
+NEAR = ("near", "near-per-link-class")
 SameDevice = Literal["only", "never", "also"]
 #: Option values by name.
 SweepOptions = Mapping[str, OptionAxis]
@@ -91,6 +93,16 @@ class Sweep(SweepTable, frozen=True, kw_only=True):
     priority: int
     origin: TomlPlace  # for errors that depend on the machine
     devices: tuple[str, ...] = ()  # that globs mean on a large machine (device_sample.py); empty: all
+
+    @property
+    def nearest_alone(self) -> bool:
+        """Whether host memory is that of the NUMA domain nearest to the GPU."""
+        return self.pairs in NEAR
+
+    @property
+    def one_of_each_class(self) -> bool:
+        """Whether it has one pair for each class of links."""
+        return self.pairs in ("per-link-class", "near-per-link-class")
 
 
 class SuiteFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

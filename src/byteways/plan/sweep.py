@@ -75,7 +75,7 @@ def expand(
         groups = _groups(sweep, pattern, topology, notes)
         for interface in sweep.interfaces:
             assigned = _assigned(sweep, interface, groups, topology, notes)
-            if sweep.pairs == "per-link-class":
+            if sweep.one_of_each_class:
                 assigned = representatives(assigned, link_class, topology if pattern == "two-pairs" else None)
             bounds.within(
                 before + len(cases) + len(assigned) * bounds.choices(sweep), _counted(sweep, before)
@@ -214,7 +214,7 @@ def _hubs(sweep: Sweep, pattern: str, pairs: list[FlowEnds], topology: Topology)
     if pattern == "fan-in":
         order = topology.names()
         pairs.sort(key=lambda pair: order.index(pair[1].device))
-    near = sweep.pairs == "near"
+    near = sweep.nearest_alone
     groups: dict[object, list[FlowEnds]] = {}
     for source, destination in pairs:
         kinds: tuple[object, ...] = (source.memory, destination.memory)
@@ -259,7 +259,7 @@ def _pairs(sweep: Sweep, pattern: str, topology: Topology, notes: list[str]) -> 
         for pair in _ends(sweep, ("source", "destination"), topology, notes)
         if same == "also" or (pair[0].device == pair[1].device) == (same == "only")
     ]
-    if sweep.pairs == "near":
+    if sweep.nearest_alone:
         pairs = [pair for pair in pairs if _near(*_device_pair(pair), topology)]
     return pairs
 
@@ -349,7 +349,7 @@ def _chase_wanted(sweep: Sweep, executor: str, buffer: Buffer, topology: Topolog
     same = sweep.same_device or "also"
     if same != "also" and (executor == buffer.device) != (same == "only"):
         return False
-    return sweep.pairs != "near" or _near(executor, buffer.device, topology)
+    return not sweep.nearest_alone or _near(executor, buffer.device, topology)
 
 
 def _flows(

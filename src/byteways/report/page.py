@@ -268,12 +268,11 @@ def _lead(lead: Lead | Gap, wanted: int) -> PageLead | str:
     cells_ = lead.group.cells
     low, high = bandwidth_number(lead.group.low), bandwidth_number(lead.group.high)
     over = f"median of {len(cells_)} paths" if len(cells_) > 1 else cells_[0].record.path
-    beside = (lead.margin, lead.by_default, lead.doubts)
+    beside = (lead.margin, lead.by_default, lead.many, lead.doubts)
     return PageLead(
         lead.name,
         f"{lead.figure} {lead.size_said(wanted)}".strip(),
         ", ".join(part for part in beside if part),
         not lead.ties,
-        f"{lead.variant.label()}\n{over}, {format_size(lead.size_bytes)}\n"
-        f"repeatability interval {low} to {high} GB/s",
+        f"{lead.method}\n{over}, {format_size(lead.size_bytes)}\nrepeatability interval {low} to {high} GB/s",
     )

@@ -20,6 +20,7 @@ LINKS_BETWEEN_HOSTS = ("nic", "network")
 def rests_on(case: Case, model: MachineModel) -> list[str]:
     """Returns which of `assumed`, `fitted`, `nominal` (published) the case's numbers are, in this order."""
     used = {prefix for flow in case.flows for prefix in _used(case, flow, model)}
+    used |= {library for flow in case.flows if (library := INTERFACES[case.interface_of(flow)].between)}
     if case.hosts:
         kinds_of_links = (model.text_of(f"links.{index}.kind") for index in range(model.count("links")))
         network = [index for index, kind in enumerate(kinds_of_links) if kind in LINKS_BETWEEN_HOSTS]

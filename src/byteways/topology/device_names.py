@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from string import ascii_letters, digits
 
 from byteways.aliases import called
 from byteways.errors import BytewaysError
@@ -22,8 +24,8 @@ def devices_named(topology: Topology, word: str) -> tuple[str, ...]:
 
     Args:
         topology: The machine.
-        word: A device name, a glob over names, `host` (all NUMA domains), a UUID or its beginning, or a PCI
-            address with or without its domain.
+        word: A device name (also `0` or `cuda:0` for `gpu0`), a glob over names, `host` (all NUMA domains), a
+            UUID or its beginning, or a PCI address with or without its domain.
 
     Raises:
         BytewaysError: No device has this name, or an identifier is that of several.
@@ -77,11 +79,13 @@ def _without_padding(address: str) -> str:
 
 
 def _meant(word: str, names: Iterable[str]) -> str:
-    """`did you mean 'gpu0'? ` for `0`, `GPU0`, `cuda:0` and the like; '' for other words."""
-    number = re.fullmatch(r"(?:(?:gpu|gcd|cuda|hip|rocm|device|dev)\W?)?([0-9]+)", word, re.IGNORECASE)
-    domain = re.fullmatch(r"(?:cpu|numa|node|socket)\W?([0-9]+)", word, re.IGNORECASE)
-    name = f"gpu{number[1]}" if number else f"cpu{domain[1]}" if domain else ""
-    return f"did you mean '{name}'? " if name in names else ""
+    """`did you mean 'gpu0'? ` for `gup0`; '' for a number that no device has, and for other words."""
+    if called("device", word) or word.rstrip(digits) in ("cpu", "gpu"):
+        return ""
+    number = word.lstrip(ascii_letters)
+    same_number = [name for name in names if number and name.endswith(number)]
+    near = get_close_matches(word.casefold(), same_number, n=1, cutoff=0.5)
+    return f"did you mean '{near[0]}'? " if near else ""
 
 
 def _known(topology: Topology) -> str:

@@ -76,7 +76,12 @@ class Device:
 
 def compute_units_name(device: Device) -> str:
     """Returns the vendor's plural for the processors of a GPU: SMs or CUs."""
-    return "CUs" if (device.architecture or "").startswith("gfx") else "SMs"
+    return "CUs" if runtime_of(device) == "HIP" else "SMs"
+
+
+def runtime_of(device: Device) -> str:
+    """Returns the runtime that programs call on a GPU: CUDA or HIP."""
+    return "HIP" if (device.architecture or "").startswith("gfx") else "CUDA"
 
 
 #: The speed or the width of a PCI Express link is missing or 0.

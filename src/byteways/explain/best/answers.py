@@ -1,51 +1,61 @@
-"""Answers "which way for this size from here to there?" from the results of a run.
+"""Answers "which method for this size from here to there?" from the results of a run.
 
 The alternatives are ranked by compare.py, separately for each kind of pair and class of links.
 """
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from math import log2
+from statistics import median
 from typing import Any
 
-from byteways.errors import BytewaysError
-from byteways.explain.best.decisions import Constraints, Decision, Decisions, decisions
-from byteways.explain.best.ranking import Ranking, Rival
-from byteways.explain.best.wording_answers import answer, doubt, next_best
+from byteways.explain.best.candidates import left_open
+from byteways.explain.best.decisions import Constraints, Decision, Decisions, Place, decisions
+from byteways.explain.best.interpolation import interpolated, neighbours
+from byteways.explain.best.methods import method
+from byteways.explain.best.no_answer import NoAnswer, joining, no_results, not_ranked, other_sizes
+from byteways.explain.best.placement import Placement, placements
+from byteways.explain.best.ranking import Ranking, Rival, rank
+from byteways.explain.best.wording_answers import (
+    ASSUMED,
+    answer,
+    certainty,
+    doubt,
+    doubts_of_data,
+    many_at_once,
+    next_best,
+    own_kernels,
+)
 from byteways.explain.claims.claim import Claim, Operand, operand
-from byteways.explain.claims.phrases import way
+from byteways.explain.claims.phrases import times_of, way
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import (
-    PAIR_KINDS,
-    by_nearest,
-    does_the_job,
-    label_order,
-    within_a_process,
-)
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.selection import PAIR_KINDS, by_nearest, label_order
+from byteways.explain.results.summary import RecordedRun, ResultGroup
 from byteways.plan.case import Case, PlannedCase
-from byteways.plan.question import PROCESS, RANKS, Question, is_host
-from byteways.record.record import Record
-from byteways.record.simulation_mark import MEASURED, SIMULATED, Voice, mark_of, model_of
-from byteways.topology.device_names import devices_named
+from byteways.plan.question import Question, is_host
+from byteways.record.simulation_mark import MEASURED, SIMULATED, Voice, mark_of
 from byteways.units import format_size
 
-#: Most measured paths that a hint names.
-_NAMED = 6
+#: Sizes of a collective in blocks are rounded down to a multiple of the ranks, by this share at most.
+ROUNDED = 0.01
 
 
 @dataclass(frozen=True, repr=False)
 class Answer:
-    """The best way between devices of one kind and link class, and its comparison with the others."""
+    """The best method between devices of one kind and link class, and its comparison with the others."""
 
     question: Question
     between: str  # `gpu0>gpu1`, or `Between GPUs, NVLink4 ×18, 12 paths`
     ranking: Ranking
     simulated: str  # the mark of a simulated run; '' if measured
+    method: str  # as a programmer writes it: `cudaMemcpyAsync in a stream of gpu0 (copy, …)`
+    not_measured: tuple[str, ...] = ()  # usual candidates that the run leaves open
+    many: Ranking | None = None  # of the methods that submit many transfers together
+    own: Ranking | None = None  # of byteways' own kernels, which a program cannot call
+    interpolated: tuple[int, int] | None = None  # the measured sizes in bytes around the one asked for
+    doubts: tuple[str, ...] = ()  # why the best is not sure to be the best of what was measured
 
     @property
     def interface(self) -> str:
@@ -62,7 +72,7 @@ class Answer:
 
     @property
     def environment(self) -> str:
-        """Variables that the way needs: `HSA_ENABLE_SDMA=0`."""
+        """Variables that the method needs: `HSA_ENABLE_SDMA=0`."""
         return self.ranking.variant.environment
 
     @property
@@ -76,19 +86,16 @@ class Answer:
 
     @property
     def sure(self) -> bool:
-        """Whether it leads every other interface by a significant difference, without data warnings, and
-        nothing that cannot be ranked was faster.
+        """Whether the usual candidates were measured, and it leads every other interface by a significant
+        difference, without data warnings; nothing that cannot be ranked was faster, and no parameter of a
+        model is assumed.
         """
-        return not self.doubt
+        return not self.doubts and not self.not_measured
 
     @property
     def doubt(self) -> str:
-        """Why it is not sure; '' if it is."""
-        return doubt(self.ranking, self._voice)
-
-    @property
-    def _voice(self) -> Voice:
-        return SIMULATED if self.simulated else MEASURED
+        """Why it is not sure to be the best of what was measured; '' if it is."""
+        return "; ".join(self.doubts)
 
     @property
     def runner_up(self) -> Operand | None:
@@ -106,15 +113,24 @@ class Answer:
         return tuple(one.claim for one in self.ranking.rivals)
 
     def __str__(self) -> str:
-        """One line: `gpu0>gpu1, 1 MiB: copy issued by the source: 96 GB/s …; sure`."""
-        cell = self.ranking.group.cells[0]
-        pattern = "" if self.question.pattern == "unidirectional" else f"{self.question.pattern}, "
-        warm = ", warm caches" if cell.record.cache == "warm" else ""
-        said = f"{pattern}{self.between}, {format_size(self.question.size_bytes)}{warm}: "
-        said += answer(self.ranking, self._voice)
-        if any("assumed" in one.rests_on for one in self.ranking.group.cells):
-            said += "; based on assumed parameters of the model"
-        return said
+        """One line: `gpu0>gpu1, 1 MiB: cudaMemcpyAsync in … (copy, …), 204 GB/s …; sure`."""
+        record = self.ranking.group.cells[0].record
+        asked = self.question
+        plain = asked.pattern == "unidirectional" or asked.is_collective
+        pattern = "" if plain else f"{asked.pattern}, "
+        warm = ", warm caches" if record.cache == "warm" and not asked.is_collective else ""
+        where = f"{pattern}{self.between}, {format_size(asked.size_bytes)}{warm}"
+        parts = [
+            f"{where}: {answer(self.ranking, self.method)}",
+            many_at_once(self.many, self.ranking.group),
+            own_kernels(self.own),
+        ]
+        if self.interpolated:
+            low, high = map(format_size, self.interpolated)
+            parts.append(f"interpolated in time between {low} and {high}")
+        voice = SIMULATED if self.simulated else MEASURED
+        parts.append(certainty(self.doubts, self.not_measured, voice))
+        return "; ".join(filter(None, parts))
 
     def __repr__(self) -> str:
         """What a prompt shows: the line, after the mark of a simulated run. The fields hold whole records."""
@@ -136,6 +152,7 @@ class Answer:
             "pattern": self.question.pattern,
             "within": self.question.within,
             "size_bytes": self.question.size_bytes,
+            "method": self.method,
             "way": self.way,
             "interface": same.interface,
             "access": same.access,
@@ -144,35 +161,40 @@ class Answer:
             "cache": same.cache,
             "options": same.options,
             "environment": same.environment,
-            "bandwidth_bytes_per_s": self.bandwidth_bytes_per_s,
-            "bandwidth_bytes_per_s_interval": [*self.interval],
+            **_speed(self.ranking.group),
+            "interpolated": [*self.interpolated] if self.interpolated else None,
             "sure": self.sure,
             "doubt": self.doubt or None,
+            "not_measured": [*self.not_measured],
             "runner_up": asdict(runner_up) if runner_up else None,
             "default": asdict(default) if default else None,
+            "many_at_once": _of_ranking(self.many),
+            "own_kernels": _of_ranking(self.own),
             "claims": [claim.to_json() for claim in self.claims],
             "simulated": bool(self.simulated),
             "sentence": str(self),
         }
 
 
-@dataclass(frozen=True)
-class NoAnswer:
-    """Why nothing can be said of a kind of pair and link class."""
-
-    between: str
-    reason: str
-    hint: str = ""  # a command that gets an answer
-
-    def __str__(self) -> str:
-        return f"{self.between}: {self.reason}"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"between": self.between, "reason": self.reason}
+def _speed(group: ResultGroup) -> dict[str, Any]:
+    times = times_of(group)
+    return {
+        "time_ns": median(one.value for one in times) if times else None,
+        "bandwidth_bytes_per_s": group.value,
+        "bandwidth_bytes_per_s_interval": [group.low, group.high],
+    }
 
 
-def answers(run: RecordedRun, asked: Question, name: str = "RUN") -> list[Answer | NoAnswer]:
-    """Returns the best way for each kind of pair and class of links that the question covers.
+def _of_ranking(ranking: Ranking | None) -> dict[str, Any] | None:
+    if ranking is None:
+        return None
+    return {"way": way(ranking.variant), "options": ranking.variant.options, **_speed(ranking.group)}
+
+
+def answers(run: RecordedRun, asked: Question, name: str = "RUN") -> list[Answer | NoAnswer | Placement]:
+    """Returns the best method for each kind of pair and class of links that the question covers.
+
+    Where it names several NUMA domains, a comparison of them follows.
 
     Args:
         run: The results.
@@ -180,38 +202,100 @@ def answers(run: RecordedRun, asked: Question, name: str = "RUN") -> list[Answer
         name: The run's folder as the user writes it, for hints.
 
     Raises:
-        BytewaysError: A device is unknown or ambiguous; nothing was measured between these devices, or not
-            at this size.
+        BytewaysError: A device is unknown or ambiguous; nothing was measured between these devices, or
+            neither they nor others over links of the same class at this size or at sizes around it.
     """
     index = Index.of(run)
-    found = _decisions(index, asked)
+    whole = decisions(index, Constraints(asked.pattern, asked.within, asked.memory))
+    found = _asked_for(index, asked, whole)
     if not found.places:
-        raise _no_results(index, asked, name)
-    sizes = {size for place in found.places for size in found.sizes(place)}
-    if asked.size_bytes not in sizes:
-        raise _other_sizes(index, asked, sizes, name)
-    answered: list[Answer | NoAnswer] = []
-    for place in found.places:
-        decision = found.at(place, asked.size_bytes)
-        cold = replace(place, cold=True)
-        if decision is None or (not place.cold and found.at(cold, asked.size_bytes)):
-            continue
-        named = _named(decision)
-        if ranking := decision.ranking:
-            answered.append(Answer(asked, named, ranking, mark_of(index.manifest)))
-        else:
-            answered.append(_not_ranked(index, asked, named, decision.cells))
-    return answered
+        raise no_results(index, asked, name)
+    known = {place: one for place in found.places if (one := _decision(found, place, asked))}
+    stand_in = not known
+    if stand_in:  # pairs of the same kind and class of links that were measured at this size
+        known = {place: one for place in found.places if (one := _decision(whole, place, asked))}
+    if not known:
+        sizes = {size for place in found.places for size in found.sizes(place)}
+        raise other_sizes(index, asked, sizes, name)
+    decided = [one for place, one in known.items() if place.cold or replace(place, cold=True) not in known]
+    if stand_in:
+        return [_of_other_pairs(_answer(index, asked, whole, whole, decision)) for decision in decided]
+    answered = [_answer(index, asked, found, whole, decision) for decision in decided]
+    return [*answered, *placements(index, asked, decided)]
 
 
-def _decisions(index: Index, asked: Question) -> Decisions:
+def _of_other_pairs(known: Answer | NoAnswer) -> Answer | NoAnswer:
+    """Returns the answer of other pairs as one for those that the question names."""
+    if isinstance(known, NoAnswer):
+        return known
+    named = f"{known.question.source}>{known.question.destination}"
+    voice = SIMULATED if known.simulated else MEASURED
+    why = f"{voice.measured} on {known.between}, over links of the same class"
+    return replace(known, between=named, doubts=(why, *known.doubts))
+
+
+def _asked_for(index: Index, asked: Question, whole: Decisions) -> Decisions:
     """Returns the decisions on the pairs that the question names, of a host by its nearest domain."""
-    joins = _joining(index, asked)
+    if asked.is_collective and not asked.source:
+        return whole
+    joins = joining(index, asked)
     near = is_host(asked.source) or is_host(asked.destination)
-    constraints = Constraints(asked.pattern, asked.within, asked.memory)
-    return decisions(index, constraints).part(
-        lambda cell: joins(cell.record) and (not near or by_nearest(cell, index.topology))
+    return whole.part(lambda cell: joins(cell.record) and (not near or by_nearest(cell, index.topology)))
+
+
+def _decision(found: Decisions, place: Place, asked: Question) -> Decision | None:
+    """Returns the decision at the size asked for: measured, or interpolated between measured sizes."""
+    for size in found.sizes(place):
+        near = place.ranks and asked.size_bytes * (1 - ROUNDED) < size < asked.size_bytes
+        if (size == asked.size_bytes or near) and (decision := found.at(place, size)):
+            return decision
+    return interpolated(found, place, asked.size_bytes)
+
+
+def _answer(
+    index: Index, asked: Question, found: Decisions, whole: Decisions, decision: Decision
+) -> Answer | NoAnswer:
+    named, ranking = _named(decision), decision.ranking
+    if ranking is None:
+        return not_ranked(index, asked, named, decision.cells)
+    same = whole.at(decision.place, decision.size_bytes)
+    between = neighbours(decision) if any(cell.between for cell in decision.cells) else None
+    around = [whole.at(decision.place, size) for size in between or ()]
+    missing = left_open(index, asked, decision, [one for one in (same, *around) if one])
+    sides = [found.at(decision.place, size) for size in between or ()]
+    return Answer(
+        asked,
+        named,
+        ranking,
+        mark_of(index.manifest),
+        method(ranking.group.cells, index.topology),
+        missing,
+        decision.many,
+        rank(decision.own),
+        between,
+        tuple(_doubts(index.voice, ranking, sides, alone=not (ranking.rivals or missing))),
     )
+
+
+def _doubts(
+    voice: Voice, ranking: Ranking, around: Iterable[Decision | None], *, alone: bool
+) -> Iterator[str]:
+    """Yields why the best is not sure to be the best of what was measured.
+
+    Args:
+        voice: What the answer says of measuring.
+        ranking: Its best is the answer.
+        around: The decisions at the sizes between which it is interpolated.
+        alone: Whether no other method is known that could be better.
+    """
+    compared = ranking.rivals or ranking.unranked or ranking.elsewhere or alone
+    if why := doubt(ranking, voice) if compared else doubts_of_data(ranking):
+        yield why
+    if any(one and one.ranking and one.variant.interface != ranking.variant.interface for one in around):
+        yield "another method is best at one of these sizes"
+    rivals = [ranking.group, *(one.group for one in ranking.rivals[:1])]
+    if any("assumed" in cell.rests_on for group in rivals for cell in group.cells):
+        yield ASSUMED
 
 
 def left_out(run: RecordedRun, planned: Iterable[PlannedCase]) -> list[str]:
@@ -237,39 +321,11 @@ def _setting(case: Case) -> str:
     return f"{case.interface}{held}{options}"
 
 
-def _ends(index: Index, asked: Question) -> tuple[Collection[str], Collection[str]]:
-    topology = index.topology
-    return devices_named(topology, asked.source), devices_named(topology, asked.destination)
-
-
-def _between(index: Index, asked: Question) -> list[Result]:
-    """Returns the cells of records that _joining() accepts, of a host by its nearest domain."""
-    joins = _joining(index, asked)
-    near = is_host(asked.source) or is_host(asked.destination)
-    return [
-        cell for cell in index.cells if joins(cell.record) and (not near or by_nearest(cell, index.topology))
-    ]
-
-
-def _joining(index: Index, asked: Question) -> Callable[[Record], bool]:
-    """Returns whether all flows of a record run from source to destination; bidirectional ones either way."""
-    sources, destinations = _ends(index, asked)
-
-    def runs(flow: dict[str, Any], pattern: str) -> bool:
-        source, destination = (_device(flow[end]) for end in ("source", "destination"))
-        back = pattern == "bidirectional" and source in destinations and destination in sources
-        return (source in sources and destination in destinations) or back
-
-    return lambda record: all(runs(flow, record.pattern) for flow in record.flows)
-
-
-def _device(end: object) -> str:
-    """`gpu0` of `gpu0:device`, and of `1/gpu0:device` of a rank."""
-    return str(end).partition(":")[0].rpartition("/")[2]
-
-
 def _named(decision: Decision) -> str:
-    """`gpu0>gpu1`, or `Between GPUs, NVLink4 ×18, 12 paths`."""
+    """`gpu0>gpu1`, `Between GPUs, NVLink4 ×18, 12 paths`, or `allreduce of 4 ranks with a GPU each`."""
+    if ranks := decision.place.ranks:
+        where = "with a GPU each" if decision.place.kind.startswith("gpu") else "in host memory"
+        return f"{decision.place.pattern} of {count(ranks, 'rank')} {where}"
     paths = sorted({cell.record.path for cell in decision.cells}, key=label_order)
     if len(paths) == 1:
         return paths[0]
@@ -277,81 +333,5 @@ def _named(decision: Decision) -> str:
     return ", ".join(filter(None, (PAIR_KINDS[place.kind], place.link_class, count(len(paths), "path"))))
 
 
-def _not_ranked(index: Index, asked: Question, named: str, members: Sequence[Result]) -> NoAnswer:
-    now = _now(index, asked)
-    if any("short-batch" in cell.warning_ids for cell in members):
-        return NoAnswer(named, "not ranked: the batches were too short for the timer", now)
-    if any("page-size" in cell.warning_ids for cell in members):
-        return NoAnswer(named, "not ranked: the memory is on pages of another size than asked for", now)
-    rounds = max(cell.rounds for cell in members)
-    reason = f"not ranked: measured in {count(rounds, 'round')}, and a ranking needs 3"
-    return NoAnswer(named, reason, f"byteways run --rounds 3; or {now}")
-
-
 def _operand(rival: Rival | None) -> Operand | None:
     return operand(rival.group) if rival is not None else None
-
-
-def _no_results(index: Index, asked: Question, name: str) -> BytewaysError:
-    """Returns the error with the reason: voided, not measured, or other devices, patterns or memory."""
-    restricted = "" if asked.pattern == "unidirectional" else f"{asked.pattern} "
-    what = f"the run has no {restricted}results {asked.between}"
-    if asked.within == RANKS:
-        what += " between ranks"
-    if asked.memory is not None:
-        what += f" with {asked.memory} memory"
-    cells = _between(index, asked)
-    if index.void and not cells:
-        return BytewaysError(
-            what,
-            cause="some results are beyond a physical limit and void",
-            hint=f"byteways show {shlex.quote(name)}",
-        )
-    if not cells:
-        paths = _common([cell.record.path for cell in index.cells])
-        there = f"measured paths: {paths}; or " if paths else ""
-        return BytewaysError(what, cause=_failed(index, asked), hint=there + _now(index, asked))
-    processes = [cell for cell in cells if within_a_process(cell) == (asked.within == PROCESS)]
-    if not processes:
-        other = RANKS if asked.within == PROCESS else PROCESS
-        return BytewaysError(what, hint=f"there are some with --within {other}")
-    patterns = _common([cell.record.pattern for cell in processes if does_the_job(cell)])
-    memories = _common([end.memory for cell in processes for end in (cell.source, cell.destination)])
-    return BytewaysError(what, hint=f"measured patterns: {patterns or 'none'}; memory: {memories}")
-
-
-def _failed(index: Index, asked: Question) -> str | None:
-    """Returns why the cases between these devices have no result; None if none was planned."""
-    joins = _joining(index, asked)
-    tried = [one for one in index.records if one.status != "measured" and joins(one)]
-    tried.sort(key=lambda one: one.status == "skipped")  # what was given up says less than what failed
-    if not tried:
-        return None
-    first = tried[0]
-    number = len({one.case_id for one in tried})
-    told = f"{first.interface} {first.path}: {first.display_status}, {first.reason or 'without a reason'}"
-    return f"{count(number, 'case')} there {'has' if number == 1 else 'have'} no result: {told}"
-
-
-def _common(values: Sequence[Hashable]) -> str:
-    """The most frequent values, at most _NAMED."""
-    sizes = {value: len(same) for value, same in group_by(values, lambda value: value).items()}
-    named = sorted(sizes, key=lambda value: (-sizes[value], label_order(str(value))))
-    return ", ".join(map(str, named[:_NAMED])) + (", …" if len(named) > _NAMED else "")
-
-
-def _now(index: Index, asked: Question) -> str:
-    """`measure it now: byteways best …`; a simulated run is of a model, which is simulated again."""
-    model = model_of(index.manifest)
-    verb, machine = ("simulate", f" --machine {shlex.quote(model)}") if model else ("measure", "")
-    return f"{verb} it now: {asked.command()}{machine}"
-
-
-def _other_sizes(index: Index, asked: Question, sizes: Collection[int], name: str) -> BytewaysError:
-    nearest = min(sizes, key=lambda size: (abs(log2(size / asked.size_bytes)), -size))
-    told = ", ".join(format_size(size) for size in sorted(sizes))
-    return BytewaysError(
-        f"{format_size(asked.size_bytes)} was not measured {asked.between}",
-        cause=f"measured sizes: {told}",
-        hint=f"nearest: {asked.command(name, nearest)}; or {_now(index, asked)}",
-    )

@@ -3,6 +3,9 @@
 Title, first table, pictures, matrices, maps, findings, `byteways best` and the Python API ask it. Constraints
 say which results are alternatives for each other, a Place which pairs they connect, and a size completes
 the question. The answer is a Decision: all alternatives, ranked. So one question has one answer everywhere.
+
+The question is about one transfer. Methods that submit many transfers together (a batched call, a graph)
+answer another question, and have a ranking of their own.
 """
 
 from __future__ import annotations
@@ -24,17 +27,21 @@ from byteways.explain.results.selection import (
     by_nearest,
     does_the_job,
     kind,
+    submits_many,
     uses_ipc,
 )
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
-from byteways.plan.interfaces import metric_of
+from byteways.plan.case import Case
+from byteways.plan.interfaces import COLLECTIVES, INTERFACES, metric_of, moves_pages
 from byteways.plan.memory import is_managed
 from byteways.plan.options import TIMING
 from byteways.plan.question import PROCESS, RANKS
 
 #: A measured size may differ from the wanted one by this factor; farther off, another interface may be best.
 NEAR_SIZE_FACTOR = 2
+#: The library of interfaces that byteways itself implements.
+OWN_KERNELS = "direct"
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,10 @@ class Constraints:
         record = cell.record
         if not fnmatchcase(record.pattern, self.pattern) or metric_of(record.interface) != "bandwidth":
             return False
-        if not does_the_job(cell) or record.options.get(TIMING.name, TIMING.default) != TIMING.default:
+        if (
+            not (does_the_job(cell) or self._moves_pages(cell))
+            or record.options.get(TIMING.name, TIMING.default) != TIMING.default
+        ):
             return False
         if not self.relays and record.interface in WITH_OWN_TABLES:
             return False
@@ -63,6 +73,10 @@ class Constraints:
     def _has_processes(self, cell: Result) -> bool:
         in_processes = between_ranks(cell) or uses_ipc(cell)
         return not in_processes if self.within == PROCESS else in_processes
+
+    def _moves_pages(self, cell: Result) -> bool:
+        """Whether it is a prefetch, an alternative where the question is about memory that migrates."""
+        return self.memory is not None and moves_pages(cell.record.interface)
 
     def _has_memory(self, cell: Result) -> bool:
         if self.memory is None:
@@ -86,6 +100,7 @@ class Place:
     flows: int  # which run at the same time
     nearest: bool  # whether the host memory is that nearest to the GPU
     cold: bool  # whether caches were cold
+    ranks: int = 0  # that take part in a collective
 
     @property
     def link_class(self) -> str:
@@ -101,6 +116,13 @@ class Decision:
     size_bytes: int
     cells: tuple[Result, ...]  # all alternatives, also those that cannot be ranked
     prefer: Variant | None = None  # the best of the whole place, which a part of its pairs keeps if they tie
+    together: tuple[Result, ...] = ()  # of many transfers that are submitted together
+    own: tuple[Result, ...] = ()  # by kernels of byteways, which a program cannot call
+
+    @cached_property
+    def many(self) -> Ranking | None:
+        """The ranking of the methods for many transfers at once; None if none can be ranked."""
+        return rank(self.together)
 
     @cached_property
     def ranking(self) -> Ranking | None:
@@ -131,7 +153,13 @@ class Decisions:
         """
         self._index = index
         self._whole = whole
-        self._cells = list(cells)
+        cells = list(cells)
+        self._all = cells
+        self._cells = [cell for cell in cells if not (submits_many(cell) or _is_own(cell))]
+        self._others = group_by(
+            (cell for cell in cells if submits_many(cell) or _is_own(cell)),
+            lambda cell: (place_of(index, cell), cell.record.size_bytes),
+        )
         self._known: dict[tuple[Place, int], Decision] = {}
         self._large: dict[Place, int] = {}
         groups = group_by(self._cells, lambda cell: place_of(index, cell))
@@ -164,7 +192,10 @@ class Decisions:
         if (place, size_bytes) not in self._known:
             whole = self._whole.at(place, size_bytes) if self._whole else None
             prefer = whole.variant if whole and len(whole.cells) > len(cells) else None
-            self._known[place, size_bytes] = Decision(place, size_bytes, tuple(cells), prefer)
+            others = self._others.get((place, size_bytes), [])
+            own = tuple(cell for cell in others if _is_own(cell) and not submits_many(cell))
+            together = tuple(cell for cell in others if not _is_own(cell))
+            self._known[place, size_bytes] = Decision(place, size_bytes, tuple(cells), prefer, together, own)
         return self._known[place, size_bytes]
 
     def large(self, place: Place) -> Decision:
@@ -198,7 +229,7 @@ class Decisions:
 
     def part(self, accepts: Callable[[Result], bool]) -> Decisions:
         """Returns the decisions of some of the pairs: they keep the best of all pairs where they tie."""
-        return Decisions(self._index, filter(accepts, self._cells), self)
+        return Decisions(self._index, filter(accepts, self._all), self)
 
     def _of(self, place: Place) -> list[Result]:
         return [cell for cells in self._places[place].values() for cell in cells]
@@ -227,7 +258,13 @@ def place_of(index: Index, cell: Result) -> Place:
     else:
         classes = index.link_classes(cell)
     nearest = by_nearest(cell, index.topology)
-    return Place(kind(cell), classes, record.pattern, len(record.flows), nearest, record.cache == "cold")
+    ranks = len(Case.from_json(record.definition).ranks) if record.pattern in COLLECTIVES else 0
+    cold = record.cache == "cold"
+    return Place(kind(cell), classes, record.pattern, len(record.flows), nearest, cold, ranks)
+
+
+def _is_own(cell: Result) -> bool:
+    return INTERFACES[cell.record.interface].library == OWN_KERNELS
 
 
 def _widest(cells: Sequence[Result], usual_bytes: int = 0) -> int:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from byteways.explain.best.decisions import NEAR_SIZE_FACTOR, Decision, Decisions, Place, decisions
+from byteways.explain.best.methods import method
 from byteways.explain.best.ranking import Ranking, Rival
+from byteways.explain.best.wording_answers import many_at_once
 from byteways.explain.best.wording_rankings import faster_elsewhere, margin, runner_up, tied_interfaces
-from byteways.explain.claims.phrases import rate
+from byteways.explain.claims.phrases import rate, speed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, ResultGroup
 from byteways.explain.results.variants import Variant
@@ -48,6 +50,8 @@ class Lead:
 
     ranking: Ranking
     size_bytes: int
+    method: str = ""  # as a programmer writes it
+    many: str = ""  # `many at once: batch, 392 GB/s`, where that gains; '' otherwise
 
     @property
     def variant(self) -> Variant:
@@ -78,8 +82,8 @@ class Lead:
 
     @property
     def figure(self) -> str:
-        """`396 GB/s`, `197 to 392 GB/s` if the pairs differ."""
-        return f"{rate(self.group)} GB/s"
+        """`396 GB/s`, `197 to 392 GB/s` if the pairs differ; of small transfers `2.51 µs (1.63 GB/s)`."""
+        return speed(self.group)
 
     @property
     def name(self) -> str:
@@ -91,7 +95,7 @@ class Lead:
         """`by default: kernel, 36 GB/s`; '' if it needs no settings."""
         if self.default is None:
             return ""
-        return f"by default: {self.default.variant.interface}, {rate(self.default.group)} GB/s"
+        return f"by default: {self.default.variant.interface}, {speed(self.default.group)}"
 
     @property
     def doubts(self) -> str:
@@ -134,10 +138,20 @@ class Headline:
     def size_names(self) -> tuple[str, ...]:
         return tuple(format_size(size) for size in self.sizes)
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """How a program calls each interface of the table: where it is best for the largest transfers."""
+        leads = [lead for _, entries in self.rows for lead in entries if isinstance(lead, Lead)]
+        names: dict[str, str] = {}
+        for lead in sorted(leads, key=lambda lead: -lead.size_bytes):
+            names.setdefault(lead.variant.interface, lead.method)
+        return tuple(names.values())
+
 
 def headline(run: RecordedRun) -> Headline | None:
     """Returns the table; None if nothing suitable was measured in enough rounds."""
-    found = decisions(Index.of(run))
+    index = Index.of(run)
+    found = decisions(index)
     places = found.plain_places()
     if not places:
         return None
@@ -148,7 +162,7 @@ def headline(run: RecordedRun) -> Headline | None:
         classes = [place for place in places if place.kind == name]
         for place in sorted(classes, key=lambda place: -_reach(found.large(place))):
             named = place.link_class and (name == "gpu-gpu" or len(classes) > 1)
-            leads = tuple(_entry(found, place, size) for size in sizes)
+            leads = tuple(_entry(index, found, place, size) for size in sizes)
             label = f"{PAIR_LABELS[name]}, {place.link_class}" if named else PAIR_LABELS[name]
             rows.append((label, leads))
     if not any(isinstance(entry, Lead) for _, leads in rows for entry in leads):
@@ -170,7 +184,7 @@ def _reach(decision: Decision) -> float:
     return max(cell.value for cell in decision.cells)
 
 
-def _entry(found: Decisions, place: Place, wanted: int) -> Lead | Gap:
+def _entry(index: Index, found: Decisions, place: Place, wanted: int) -> Lead | Gap:
     """Returns the best near a small size, or at the large size of the place."""
     large = wanted == found.large_bytes
     decision = found.large(place) if large else found.near(place, wanted)
@@ -178,7 +192,9 @@ def _entry(found: Decisions, place: Place, wanted: int) -> Lead | Gap:
         return Gap(NOT_MEASURED)
     if decision.ranking is None:
         return Gap(TOO_FEW_TO_RANK)
-    return Lead(decision.ranking, decision.size_bytes)
+    best = decision.ranking.group
+    name = method(best.cells, index.topology)
+    return Lead(decision.ranking, decision.size_bytes, name, many_at_once(decision.many, best))
 
 
 def best_first(found: Headline | None) -> list[dict[str, Any]]:
@@ -191,6 +207,7 @@ def best_first(found: Headline | None) -> list[dict[str, Any]]:
             "wanted_size_bytes": wanted,
             "size_bytes": lead.size_bytes,
             "interface": lead.variant.interface,
+            "method": lead.method,
             "how": lead.how,
             "bandwidth_bytes_per_s": lead.group.value,
             "bandwidth_bytes_per_s_interval": [lead.group.low, lead.group.high],
@@ -199,6 +216,7 @@ def best_first(found: Headline | None) -> list[dict[str, Any]]:
             "next_bandwidth_bytes_per_s": lead.runner_up.group.value if lead.runner_up else None,
             "default": lead.default.variant.interface if lead.default else None,
             "default_bandwidth_bytes_per_s": lead.default.group.value if lead.default else None,
+            "many_at_once": lead.many or None,
             "claims": [one.claim.to_json() for one in lead.ranking.rivals],
         }
         for label, leads in found.rows
@@ -219,5 +237,6 @@ def _text(lead: Lead | Gap, wanted: int) -> str:
     if isinstance(lead, Gap):
         return lead.reason
     at = lead.size_said(wanted)
-    parts = f"{lead.name} {lead.figure}{' ' + at if at else ''}", lead.margin, lead.by_default, lead.doubts
+    first = f"{lead.name} {lead.figure}{' ' + at if at else ''}"
+    parts = first, lead.margin, lead.by_default, lead.many, lead.doubts
     return ", ".join(part for part in parts if part)

@@ -1,18 +1,31 @@
-"""Words the answer to "which way from here to there": rendered from a ranking's claims, like wording.py."""
+"""Words the answer to "which method from here to there?" from the claims of a ranking, as wording.py does."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from byteways.explain.best.ranking import Ranking, Rival, Unranked
 from byteways.explain.best.wording_rankings import faster_elsewhere, tied_interfaces
 from byteways.explain.claims.claim import LEADS, MIXED, TIE, TRAILS
-from byteways.explain.claims.phrases import of_peak, rate, way
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.phrases import (
+    TIME_FIRST_BELOW_BYTES,
+    of_peak,
+    rate,
+    speed,
+    time_of_one,
+    way,
+)
 from byteways.explain.claims.wording import agreement, faster, no_difference
 from byteways.explain.results.counting import listed
 from byteways.explain.results.summary import ResultGroup
+from byteways.plan.options import SUBMIT
 from byteways.record.simulation_mark import MEASURED, Voice
 
 #: How sure an answer is.
 SURE, NOT_SURE = "sure", "not sure"
+#: Why an answer on a model is not sure whose parameters nobody measured.
+ASSUMED = "based on assumed parameters of the model"
 
 
 def next_best(ranking: Ranking) -> Rival | None:
@@ -23,7 +36,7 @@ def next_best(ranking: Ranking) -> Rival | None:
 
 
 def doubt(ranking: Ranking, voice: Voice = MEASURED) -> str:
-    """Returns why the best is not sure to be the best; '' if it is."""
+    """Returns why the best is not sure to be the best of what was measured; '' if it is."""
     following = next_best(ranking)
     if ranking.unranked:
         return _not_compared(ranking.unranked[0])
@@ -35,7 +48,6 @@ def doubt(ranking: Ranking, voice: Voice = MEASURED) -> str:
         return "the paths disagree"
     if following.claim.verdict not in (LEADS, TIE):
         return f"the results are {following.claim.reason}"
-    words = dict.fromkeys(word for cell in ranking.group.cells for word in cell.doubts)
     if tied := tied_interfaces(ranking):
         rivals = [one.claim for one in ranking.ties if one.variant.interface in tied]
         return no_difference([ranking.variant.interface, *(_tied(ranking, name) for name in tied)], rivals)
@@ -43,7 +55,12 @@ def doubt(ranking: Ranking, voice: Voice = MEASURED) -> str:
         return no_difference(
             ["its settings"], [one.claim for one in ranking.ties if one.claim.verdict == TIE]
         )
-    return ", ".join(words)
+    return doubts_of_data(ranking)
+
+
+def doubts_of_data(ranking: Ranking) -> str:
+    """'noisy, drifting': the data warnings of the best."""
+    return ", ".join(dict.fromkeys(word for cell in ranking.group.cells for word in cell.doubts))
 
 
 def _tied(ranking: Ranking, interface: str) -> str:
@@ -59,26 +76,76 @@ def _not_compared(one: Unranked) -> str:
     return f"{way(one.variant)} reached {rate(one.group)} GB/s {why}"
 
 
-def answer(ranking: Ranking, voice: Voice = MEASURED) -> str:
-    """'copy issued by the source, 396 GB/s (88 % of 450), 5.4 % faster than kernel (375 GB/s); sure'."""
+def answer(ranking: Ranking, method: str) -> str:
+    """'cudaMemcpyAsync in … (copy, …), 396 GB/s (88 % of 450), 5.4 % faster than kernel (375 GB/s)'.
+
+    Args:
+        ranking: Its best is the answer.
+        method: The name of the best.
+    """
     first = ranking.group
-    said = f"{way(ranking.variant)}, {rate(first)} GB/s{of_peak(first)}"
+    said = f"{method}, {speed_of(first)}"
     if (following := next_best(ranking)) is not None:
-        said += f", {_beside(following, first)}"
+        said += f", {_compared(following, first)}"
     if elsewhere := faster_elsewhere(ranking, " GB/s"):
         said += f"; {elsewhere}"
     if ranking.default is not None:
         plain = ranking.default
-        said += f"; by default (no setting): {way(plain.variant)}, {rate(plain.group)} GB/s"
-    why = doubt(ranking, voice)
-    return f"{said}; {NOT_SURE} ({why})" if why else f"{said}; {SURE}"
+        said += f"; by default (no setting): {way(plain.variant)}, {speed_of(plain.group)}"
+    return said
 
 
-def _beside(rival: Rival, best: ResultGroup) -> str:
+def speed_of(group: ResultGroup) -> str:
+    """'396 GB/s (88 % of 450)'; of a small transfer '2.51 µs (1.63 GB/s)'; of a collective its time."""
+    record = group.cells[0].record
+    if record.counts == "bus":
+        return f"{time_of_one(group)} (bus bandwidth {rate(group)} GB/s)"
+    return speed(group) + (of_peak(group) if record.size_bytes >= TIME_FIRST_BELOW_BYTES else "")
+
+
+def many_at_once(ranking: Ranking | None, one: ResultGroup) -> str:
+    """'many at once: batch, 392 GB/s'; '' if no method gains by submitting many transfers together."""
+    if ranking is None or not compare(ranking.group, one, kind="submission").leads:
+        return ""
+    variant = ranking.variant
+    submit = f"{ranking.group.cells[0].record.options.get(SUBMIT.name)}"
+    of = "" if variant.interface == "copy" else f" of {variant.interface}"
+    others = [one for one in variant.options.split() if one != f"{SUBMIT.name}={submit}"]
+    settings = ", ".join((*others, *variant.environment.split()))
+    return f"many at once: {submit}{of}{f' ({settings})' if settings else ''}, {_short_speed(ranking.group)}"
+
+
+def own_kernels(ranking: Ranking | None) -> str:
+    """'byteways' own kernels, which no program can call yet: direct, 12.1 µs'; '' without any."""
+    if ranking is None:
+        return ""
+    return (
+        "byteways' own kernels, which no program can call yet: "
+        f"{way(ranking.variant)}, {_short_speed(ranking.group)}"
+    )
+
+
+def certainty(doubts: Sequence[str], not_measured: Sequence[str], voice: Voice) -> str:
+    """'sure', 'not sure (noisy)', 'best of what this suite measured; not measured: kernel'."""
+    model = "" if voice is MEASURED else ", in the model"
+    missing = f"not {voice.measured}: {', '.join(not_measured)}" if not_measured else ""
+    if doubts:
+        return "; ".join(filter(None, (f"{NOT_SURE}{model} ({'; '.join(doubts)})", missing)))
+    return f"best of what this suite {voice.measured}{model}; {missing}" if missing else f"{SURE}{model}"
+
+
+def _compared(rival: Rival, best: ResultGroup) -> str:
     """'5.4 % faster than kernel issued by the source (375 GB/s)'."""
-    claim, name = rival.claim, f"{way(rival.variant)} ({rate(rival.group)} GB/s)"
+    claim, name = rival.claim, f"{way(rival.variant)} ({_short_speed(rival.group)})"
     if claim.leads:
         return f"{faster(claim)} {name}{agreement(claim)}"
-    if rival.group.value > best.value:  # it is not the best because its rounds scatter (ranking.py)
-        return f"beside {name}, whose rounds scatter too much to rank it first"
+    if rival.group.value > best.value and claim.undecided:
+        return f"{name} was faster, but varied too much between rounds to rank first"
     return f"next {name}"
+
+
+def _short_speed(group: ResultGroup) -> str:
+    """'375 GB/s'; '4.22 µs' of a small transfer or a collective."""
+    record = group.cells[0].record
+    small = record.counts == "bus" or record.size_bytes < TIME_FIRST_BELOW_BYTES
+    return (time_of_one(group) if small else "") or f"{rate(group)} GB/s"

@@ -218,7 +218,7 @@ def operand(result: Result | ResultGroup, name: str = "") -> Operand:
         result.high,
         min(values),
         max(values),
-        tuple(part.record.case_id for cell in members for part in cell.sum_of or (cell,)),
+        tuple(part.record.case_id for cell in members for part in cell.sum_of or cell.between or (cell,)),
         tuple(dict.fromkeys(cell.record.path for cell in members)),
         tuple((what, told) for what, told in settings if told),
         tuple(dict.fromkeys(word for cell in members for word in cell.doubts)),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.interfaces import INTERFACES, metric_of
+from byteways.plan.options import SUBMIT
 from byteways.plan.pitched_rows import moves_rows
 from byteways.topology import routes
 from byteways.topology.model import Topology
@@ -99,6 +100,11 @@ def does_the_job(cell: Result) -> bool:
     return "pace" not in cell.record.options  # isolated operations measure launch overhead, not the path
 
 
+def submits_many(cell: Result) -> bool:
+    """Whether many operations are submitted together: no alternative for a single transfer."""
+    return str(cell.record.options.get(SUBMIT.name, SUBMIT.usual_word)) != SUBMIT.usual_word
+
+
 def by_nearest(cell: Result, topology: Topology) -> bool:
     """Whether host memory is that of the NUMA domain nearest to the GPU; true for paths of other kinds."""
     ends = cell.source.device, cell.destination.device
@@ -117,8 +123,13 @@ def is_plain(topology: Topology, cell: Result) -> bool:
 
 
 def is_plain_job(cell: Result) -> bool:
-    """Whether it is a plain job, not split over other routes, on memories that stay where they are."""
-    return cell.stays and cell.record.interface not in WITH_OWN_TABLES and does_the_job(cell)
+    """Whether it is a plain job, not split over other routes, on memories that stay where they are.
+
+    Operations are submitted one at a time.
+    """
+    if cell.record.interface in WITH_OWN_TABLES or submits_many(cell):
+        return False
+    return cell.stays and does_the_job(cell)
 
 
 def ipc_results(found: Iterable[Result]) -> list[Result]:

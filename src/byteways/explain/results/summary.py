@@ -84,6 +84,7 @@ class Result:
     common: frozenset[str] = frozenset()  # timing options that all cells of the run share
     sum_of: tuple[Result, ...] = ()  # the summands (compare.summed)
     by_round: Mapping[int, float] = field(default_factory=dict, repr=False, compare=False)  # unit of `value`
+    between: tuple[Result, ...] = ()  # the results of both neighbouring sizes (best.interpolation)
     families: Families = field(default_factory=Families, repr=False, compare=False)  # those of its run
 
     @property

@@ -10,13 +10,13 @@ from byteways.explain.claims.claim import NOT_COMPARED, Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import percent, supported
+from byteways.explain.claims.phrases import percent, supported, time_said
 from byteways.explain.claims.wording import longer
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part, RecordedRun, Result, group_by
 from byteways.explain.subjects.collectives import members_of, ranks_of
-from byteways.explain.subjects.ranks import note_of, time_said, us_figure
+from byteways.explain.subjects.ranks import note_of, us_figure
 from byteways.plan.applications import fell_back
 from byteways.plan.interfaces import APPLICATIONS
 from byteways.plan.legality import kind_of

@@ -7,7 +7,7 @@ from statistics import median
 
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import rate
+from byteways.explain.claims.phrases import rate, time_said
 from byteways.explain.display.chart import Chart, Series
 from byteways.explain.display.curves import rates_over_size, result_point
 from byteways.explain.display.topic import Topic, TopicTable
@@ -23,7 +23,6 @@ from byteways.explain.subjects.ranks import (
     note_of,
     plain_us,
     settings,
-    time_said,
     us_figure,
     versions,
 )

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
+from byteways.explain.claims.phrases import time_said
 from byteways.explain.claims.wording import longer, multiple, no_difference
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size, chases, device_order
 from byteways.explain.results.summary import Part, Result, ResultGroup, gpu_caches, group_by, pool
-from byteways.explain.subjects.ranks import time_said
 from byteways.topology.model import Device
 from byteways.units import format_size
 

@@ -8,7 +8,7 @@ from byteways.explain.claims.claim import TIE
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import rate, sentence, span
+from byteways.explain.claims.phrases import rate, sentence, span, time_said
 from byteways.explain.claims.wording import difference, tie
 from byteways.explain.display.chart import Chart, Series
 from byteways.explain.display.curves import rates_over_size, result_point
@@ -32,7 +32,6 @@ from byteways.explain.subjects.ranks import (
     memory,
     note_of,
     settings,
-    time_said,
     us_figure,
     versions,
     where,

@@ -98,16 +98,6 @@ def plain_us(time_ns: float) -> str:
     return f"{time_us:.0f}" if time_us >= 100 else f"{time_us:.3g}"
 
 
-def time_said(time_ns: Part) -> str:
-    """'824 ns', '1.45 µs', '13.3 ms', with the digits that the interval supports."""
-    scale, unit = next(
-        (scale, unit)
-        for limit, scale, unit in ((1e3, 1.0, "ns"), (1e6, 1e3, "µs"), (float("inf"), 1e6, "ms"))
-        if time_ns.value < limit
-    )
-    return f"{supported(time_ns.value / scale, time_ns.low / scale, time_ns.high / scale)} {unit}"
-
-
 def _mark(result: Result | ResultGroup) -> str:
     cells = result.cells if isinstance(result, ResultGroup) else (result,)
     return MARK * any(cell.warning_ids for cell in cells)

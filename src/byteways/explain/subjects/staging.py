@@ -8,12 +8,12 @@ from byteways.explain.claims.claim import TIE, Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import sentence
+from byteways.explain.claims.phrases import sentence, time_said
 from byteways.explain.claims.wording import difference, longer, tie
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part, Result, ResultGroup, group_by, pool
 from byteways.explain.subjects.messages import messages
-from byteways.explain.subjects.ranks import library, memory, settings, time_said, where
+from byteways.explain.subjects.ranks import library, memory, settings, where
 from byteways.plan.interfaces import metric_of
 from byteways.plan.options import STAGING
 from byteways.units import format_size

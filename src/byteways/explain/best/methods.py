@@ -1,0 +1,119 @@
+"""Names a method of transfer as a programmer writes it: the call or the kernel, its queue, our word for it.
+
+`byteways best`, the table of recommended interfaces and the page name methods by this function alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from byteways.aliases import named_by
+from byteways.explain.claims.finding import cpu_threads
+from byteways.explain.claims.phrases import ACCESS
+from byteways.explain.results.counting import count
+from byteways.explain.results.summary import Result
+from byteways.plan.interfaces import COLLECTIVES, INTERFACES
+from byteways.plan.memory import is_device
+from byteways.plan.options import SUBMIT
+from byteways.topology.model import Topology, runtime_of
+
+#: What a vendor's batched copy call is named.
+_BATCHED: Mapping[str, str] = {"CUDA": "cudaMemcpyBatchAsync", "HIP": "hipMemcpyBatchAsync"}
+#: Calls that carry messages, by library.
+_MESSAGES: Mapping[str, str] = {"mpi": "MPI_Isend and MPI_Irecv", "xccl": "ncclSend and ncclRecv"}
+#: What the calls of each library begin with.
+_PREFIX: Mapping[str, str] = {"mpi": "MPI_", "xccl": "nccl"}
+#: What a kernel does, by the end that issues it.
+_ACCESSES: Mapping[str, str] = {"read": "loads", "write": "stores"}
+#: What a GPU is called that executes on several paths, by the end that issues it.
+_EXECUTORS: Mapping[str, str] = {"read": "the destination", "write": "the source"}
+
+
+def method(cells: Sequence[Result], topology: Topology) -> str:
+    """Returns the name of a method: `cudaMemcpyAsync in a stream of gpu0 (copy, issued by the source)`.
+
+    Args:
+        cells: Its results, on one path or several.
+        topology: The machine, which says whose runtime a GPU has.
+    """
+    record = cells[0].record
+    between = INTERFACES[record.interface].between
+    if between:
+        return f"{_between_ranks(cells[0], between)}{_notes(cells[0], between)}"
+    executors = {cell.record.executor for cell in cells}
+    several = "each GPU" if record.executor.startswith("gpu") else "each NUMA domain"
+    executor = record.executor if len(executors) == 1 else _EXECUTORS.get(record.access, several)
+    if record.interface.startswith("memcpy"):
+        return f"{_on_cores(cells, executor)}{_notes(cells[0])}"
+    if record.interface.startswith("kernel"):
+        return f"{_kernel(cells, executor)}{_notes(cells[0])}"
+    return f"{_call(cells[0], executor, topology)}{_notes(cells[0], record.interface)}"
+
+
+def _call(cell: Result, executor: str, topology: Topology) -> str:
+    """`cudaMemcpyAsync in a stream of gpu0`."""
+    record = cell.record
+    first = record.executor.partition(",")[0]
+    runtime = runtime_of(topology.device(first)) if first in topology.names() else ""
+    name = named_by("interface", record.interface, runtime) or record.interface
+    submit = record.options.get(SUBMIT.name)
+    if submit == "batch":
+        name = _BATCHED.get(runtime, name)
+    recorded = ", recorded in a graph" if submit == "graph" else ""
+    return f"{name} in a stream of {executor.replace(',', ', ')}{recorded}"
+
+
+def _kernel(cells: Sequence[Result], executor: str) -> str:
+    """`kernel of gpu0: 16-byte stores, 132 blocks × 512`."""
+    record = cells[0].record
+    grain = INTERFACES[record.interface].granularity_bytes
+    what = f"{grain}-byte {_ACCESSES.get(record.access, 'loads and stores')}"
+    if INTERFACES[record.interface].needs:
+        what = INTERFACES[record.interface].needs
+    launches = {tuple(sorted((cell.record.launch or {}).items())) for cell in cells}
+    launch = record.launch or {}
+    blocks, threads = launch.get("blocks"), launch.get("threads")
+    grid = f", {count(blocks, 'block')} × {threads}" if len(launches) == 1 and blocks and threads else ""
+    return f"{record.interface} of {executor.replace(',', ', ')}: {what}{grid}"
+
+
+def _on_cores(cells: Sequence[Result], executor: str) -> str:
+    """`memcpy by 16 threads of cpu0`."""
+    record = cells[0].record
+    threads = cpu_threads(record)
+    team = count(threads, "thread") if threads else "all cores"
+    return f"{record.interface} by {team if INTERFACES[record.interface].team else 'one core'} of {executor}"
+
+
+def _between_ranks(cell: Result, library: str) -> str:
+    """`ncclAllReduce`, `MPI_Isend and MPI_Irecv`."""
+    pattern = cell.record.pattern
+    if pattern in COLLECTIVES:
+        return named_by("pattern", pattern, prefix=_PREFIX.get(library, "")) or cell.record.interface
+    return _MESSAGES.get(library, cell.record.interface)
+
+
+def _notes(cell: Result, *words: str) -> str:
+    """` (copy, issued by the source, pinned memory, blocks=8)`; '' without any."""
+    variant, evidence = cell.variant, cell.record.evidence
+    one_gpu_end = is_device(variant.source) != is_device(variant.destination)
+    issued = ACCESS.get(variant.access, "").strip() if not one_gpu_end or variant.managed else ""
+    memory = f"{variant.host_memory} memory" if variant.host_memory else ""
+    submit = f"{SUBMIT.name}="
+    options = [one for one in variant.options.split() if not one.startswith(submit)]
+    library = f"{evidence.library} {evidence.library_version}" if evidence and evidence.library else ""
+    warm = "warm caches" if variant.cache == "warm" and not cell.between_ranks else ""
+    chosen = _chosen(cell)
+    parts = [*words, issued, memory, library, *chosen, *options, variant.environment, warm]
+    named = [part for part in parts if part]
+    return f" ({', '.join(named)})" if named else ""
+
+
+def _chosen(cell: Result) -> list[str]:
+    """Algorithm, protocol and channels that the library chose, as far as its log says."""
+    choice = cell.record.library_choice or {}
+    if choice.get("algorithm") is None:
+        return []
+    channels = choice.get("channels")
+    counted = [] if channels is None else [count(int(channels), "channel")]
+    return [*(str(choice[name]) for name in ("algorithm", "protocol") if choice.get(name)), *counted]
