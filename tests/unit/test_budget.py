@@ -12,10 +12,10 @@ import pytest
 from byteways.plan.budget import BudgetCase, TotalTime
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import (
+    GPU_RANKS_START_S,
     HOST_TOTAL_BYTES_PER_S,
     LINK_EFFICIENCY,
     PATTERN_BYTES_PER_S,
-    GPU_RANKS_START_S,
     Estimator,
 )
 from byteways.plan.footprint import buffers
