@@ -21,7 +21,7 @@ def all_ranks(folder: Path) -> Index:
 
 
 def topic_of(index: Index, anchor: str) -> Topic:
-    return next(topic for topic in topics(index, index.cells) if topic.anchor == anchor)
+    return next(topic for topic in topics(index) if topic.anchor == anchor)
 
 
 def column(table: TopicTable, heading: str) -> list[str]:

@@ -18,7 +18,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.finding import Finding
 from byteways.explain.display.topic import TopicTable
 from byteways.explain.findings import findings
-from byteways.explain.results.summary import cells
+from byteways.explain.results.index import Index
 from byteways.explain.topics import topics
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.limits import limit
@@ -82,7 +82,7 @@ def of_run(folder: Path, but: str = "") -> str:
     """Every topic (but one) and finding of a run, a line for each row, point and claim."""
     run = RunFolder(folder)
     lines: list[str] = []
-    for topic in topics(run, cells(run.records)):
+    for topic in topics(Index.of(run)):
         if topic.anchor == but:
             continue
         lines += [f"# {topic.title} ({topic.anchor})", topic.lead]

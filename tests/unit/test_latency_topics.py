@@ -12,7 +12,6 @@ import pytest
 from byteways.explain.claims.finding import Finding
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
 from byteways.explain.subjects import calls, loaded
 from byteways.explain.subjects.calls import launches, small_copies
 from byteways.explain.subjects.ping_pong import cores, places
@@ -25,7 +24,7 @@ KIB = sample_run.KIB
 
 def told(build: sample_run.Builder, folder: Path, anchor: str) -> Topic | None:
     run = RunFolder(build.write(folder))
-    return next((topic for topic in topics(run, cells(run.records)) if topic.anchor == anchor), None)
+    return next((topic for topic in topics(Index.of(run)) if topic.anchor == anchor), None)
 
 
 def ping_pong(

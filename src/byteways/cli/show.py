@@ -142,7 +142,7 @@ def _as_data(view: View) -> dict[str, Any]:
         "cells": [figures(cell) for cell in index.cells],
         "void": [record.case_id for record in index.void],
         "warnings": [vars(group) for group in warning_groups(view.records)],
-        "topics": [asdict(topic) for topic in topics(index, index.cells)],
+        "topics": [asdict(topic) for topic in topics(index)],
         "not_measured": [vars(reason) for reason in not_measured(view.records)],
     }
 
@@ -228,7 +228,7 @@ def _print_tables(console: Console, all_tables: Tables, mark: str) -> None:
 def _print_topics(console: Console, index: Index, mark: str) -> None:
     from byteways.explain.topics import topics
 
-    for topic in topics(index, index.cells):
+    for topic in topics(index):
         for part in topic.tables:
             named = dict.fromkeys((topic.title, part.title) if part.title else (topic.title,))
             print_table(console, mark, ": ".join(named), part.headings, part.rows, part.numeric)

@@ -186,7 +186,7 @@ def _page(whole: RecordedRun, beside: RecordedRun | None) -> Page:
             )
             for row in all_tables.patterns
         ),
-        topics=tuple(topics(run, found)),
+        topics=tuple(topics(run)),
         views={anchor: tuple(view(run)) for anchor, view in VIEWS.items()},
         warnings=tuple(all_tables.warnings),
         not_measured=tuple(all_tables.not_measured),

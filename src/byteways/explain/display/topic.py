@@ -6,11 +6,11 @@ alike, so a new topic needs neither template nor printer. A topic without data i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from byteways.explain.display.chart import Chart
-from byteways.explain.results.summary import RecordedRun, Result
+from byteways.explain.results.index import Index
 
 
 @dataclass(frozen=True)
@@ -81,5 +81,5 @@ class Topic:
         return tuple(table for table in self.tables if table.title not in shown)
 
 
-#: Builds a topic from a run and its cells; returns None if the run has no data for it.
-Builder = Callable[[RecordedRun, Sequence[Result]], Topic | None]
+#: Builds a topic from a run; returns None if the run has no data for it.
+Builder = Callable[[Index], Topic | None]

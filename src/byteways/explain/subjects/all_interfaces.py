@@ -13,7 +13,7 @@ from byteways.explain.display.curves import rates_over_size, result_point
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, between_ranks, kind, uses_ipc
-from byteways.explain.results.summary import RecordedRun, Result, group_by, pool
+from byteways.explain.results.summary import Result, group_by, pool
 from byteways.explain.subjects.ranks import library
 from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.plan.options import STAGING
@@ -30,12 +30,11 @@ PATTERNS_OF_BOTH = ("unidirectional", "bidirectional")
 _OPTIONS = (STAGING.name,)
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic; None unless a process and ranks moved the same bytes."""
-    index = Index.of(run)
     charts = [
         _chart(index, some)
-        for some in group_by(filter(_is_plain, found), lambda cell: _bytes_moved(index, cell)).values()
+        for some in group_by(filter(_is_plain, index.cells), lambda cell: _bytes_moved(index, cell)).values()
         if len({between_ranks(cell) for cell in some}) > 1
     ]
     drawn = sorted(filter(None, charts), key=lambda chart: chart.title)

@@ -14,7 +14,7 @@ from byteways.explain.claims.phrases import percent, supported
 from byteways.explain.claims.wording import longer
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Part, RecordedRun, Result, group_by
+from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.collectives import members_of, ranks_of
 from byteways.explain.subjects.ranks import note_of, time_said, us_figure
 from byteways.plan.applications import fell_back
@@ -53,13 +53,13 @@ def choice_of(cell: Result) -> PublishedChoice:
     return PublishedChoice(transport_of(cell), cell.variant.source, cell.variant.destination)
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic; None if the run has no such results."""
-    problems = group_by(applications(found), problem)
+    problems = group_by(applications(index.cells), problem)
     if not problems:
         return None
     tables = [_table(members) for members in problems.values()]
-    beside = _beside_published(applications(found))
+    beside = _beside_published(applications(index.cells))
     return Topic(
         "applications", "Application patterns", INTRODUCTION, (*tables, *([beside] if beside else []))
     )

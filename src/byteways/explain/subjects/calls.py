@@ -45,9 +45,9 @@ class CallCost:
         )
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of API overhead and isolated small copies; None if the run has neither."""
-    told, small = call_costs(found, run), copy_costs(found, run)
+    told, small = call_costs(index.cells, index), copy_costs(index.cells, index)
     if not told and not small:
         return None
     tables = (

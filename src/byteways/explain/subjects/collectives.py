@@ -13,7 +13,7 @@ from byteways.explain.display.curves import rates_over_size, result_point
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import label_order
-from byteways.explain.results.summary import Part, RecordedRun, Result, group_by
+from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects import collective_ways
 from byteways.explain.subjects.ranks import (
     MARK,
@@ -107,9 +107,9 @@ def _waits_alike(cell: Result) -> Hashable:
     return library(cell), members_of(cell), timing(cell), cell.variant.environment
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of collectives and barriers; None if the run has none."""
-    moving, waiting = collectives(found), group_by(barriers(found), _waits_alike)
+    moving, waiting = collectives(index.cells), group_by(barriers(index.cells), _waits_alike)
     if not moving and not waiting:
         return None
     tables: list[TopicTable] = collective_ways.tables(moving)

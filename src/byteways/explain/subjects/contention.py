@@ -15,7 +15,7 @@ from byteways.explain.display.chart import Axis, Chart, Point, Series
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import group_by
 from byteways.plan.case import PATTERNS
 from byteways.record.simulation_mark import Voice
 from byteways.topology.model import Topology
@@ -37,15 +37,14 @@ MOST_NAMES = 3
 MOST_LISTED_DEVICES = 3
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic; None without a concurrent case whose flows were also measured alone."""
-    index = Index.of(run)
     predicted = index.once(predictions)
     if not predicted.cases:
         return None
     explained = index.once(_explanations)
     tables = [table for table in (_bottlenecks(explained), _cases(index, predicted, explained)) if table.rows]
-    drawn = charts(run.topology, predicted.cases)
+    drawn = charts(index.topology, predicted.cases)
     return Topic("together", "Contention", INTRODUCTION, tuple(tables), drawn)
 
 

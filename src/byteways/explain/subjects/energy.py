@@ -20,7 +20,7 @@ from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.repeatability import Rounds, Spread, spreads
 from byteways.explain.results.rounds import NORMAL_95
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.units import format_size, three_digits
 
 #: Lower bound of the energy per GB, so that its logarithm exists when idle power cancels nearly all.
@@ -138,9 +138,9 @@ INTRODUCTION = (
 )
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of energy; None if the run requested none."""
-    asked = [cell for cell in found if any(record.energy for record in cell.records)]
+    asked = [cell for cell in index.cells if any(record.energy for record in cell.records)]
     if not asked:
         return None
     measured = energies(asked)

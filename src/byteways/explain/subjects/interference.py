@@ -19,7 +19,7 @@ from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import UNSETTLED
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.explain.subjects.loaded import NOT_SIMULTANEOUS, disturber, in_window
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size, short_time, three_digits
@@ -120,9 +120,9 @@ def _key(record: Any, flow: Mapping[str, Any]) -> tuple[object, ...]:
     )
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of flows with transfers by other interfaces; None if the run has none."""
-    pairs = slowdowns(found)
+    pairs = slowdowns(index.cells)
     if not pairs:
         return None
     headings = (

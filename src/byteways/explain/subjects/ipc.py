@@ -15,7 +15,7 @@ from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, uses_ipc, within_a_process
-from byteways.explain.results.summary import Part, RecordedRun, Result, ResultGroup, group_by, pool
+from byteways.explain.results.summary import Part, Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.explain.subjects.ranks import gb_figure, note_of, us_figure
 from byteways.plan.interfaces import metric_of
@@ -109,10 +109,9 @@ def pairs(index: Index, found: Iterable[Result]) -> list[IpcComparison]:
     return pairs
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of memory of other processes; None if the run has none with a counterpart."""
-    index = Index.of(run)
-    alike = group_by(pairs(index, found), lambda pair: (pair.same.place, pair.is_time))
+    alike = group_by(pairs(index, index.cells), lambda pair: (pair.same.place, pair.is_time))
     if not alike:
         return None
     tables = tuple(_table(place, members) for (place, _), members in alike.items())

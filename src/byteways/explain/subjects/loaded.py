@@ -18,7 +18,7 @@ from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import chases
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.plan.interfaces import one_buffer
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated
@@ -161,14 +161,14 @@ INTRODUCTION = (
 NO_QUEUES = " A machine model delays loads only in GPU memory, not in links or host memory."
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of pointer chases under load; None if the run has none."""
-    curves = load_curves(found)
+    curves = load_curves(index.cells)
     if not curves:
         return None
     walks = group_by((curve for curve in curves if curve.points), lambda curve: curve.walk)
     charts = tuple(_chart(walk, some) for walk, some in walks.items())
-    lead = INTRODUCTION + (NO_QUEUES if is_simulated(run.manifest) else "")
+    lead = INTRODUCTION + (NO_QUEUES if is_simulated(index.manifest) else "")
     return Topic("loaded-latency", "Latency under load", lead, (_table(curves),), charts)
 
 

@@ -17,7 +17,7 @@ from byteways.explain.display.curves import result_point
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.plan.interfaces import is_memory_step
 from byteways.plan.memory import is_plain
 from byteways.units import format_size, short_time
@@ -175,12 +175,12 @@ _INTRODUCTION = (
 )
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of memory cost; None if the run measured none."""
-    steps = costs(found)
+    steps = costs(index.cells)
     if not steps:
         return None
-    paid = pay_offs(found)
+    paid = pay_offs(index.cells)
     tables = [_table(steps), *([_payoff_table(paid)] if paid else [])]
     return Topic("memory-cost", "Allocation cost", _INTRODUCTION, tuple(tables), tuple(_charts(steps)))
 

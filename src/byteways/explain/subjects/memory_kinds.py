@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from statistics import median
 
 from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, link_class, unidirectional
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.plan.case import Buffer
 from byteways.units import format_bandwidth, format_size
 
@@ -23,15 +24,15 @@ _INTRODUCTION = (
 )
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic; None unless memory was first touched by a device other than its owner."""
     plain = [
         cell
-        for cell in unidirectional(found)
+        for cell in unidirectional(index.cells)
         if cell.record.cache == "cold" and not cell.record.options and not cell.record.environment
     ]
     tables = []
-    over = group_by(plain, lambda cell: (kind(cell), link_class(run.topology, cell)))
+    over = group_by(plain, lambda cell: (kind(cell), link_class(index.topology, cell)))
     for (pair, class_name), members in over.items():
         title = f"{PAIR_KINDS[pair]}, {class_name}" if class_name else PAIR_KINDS[pair]
         for side in ("source", "destination"):

@@ -12,7 +12,7 @@ from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import difference_text
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Part, RecordedRun, Result, group_by
+from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.collectives import members_of, ranks_of
 from byteways.explain.subjects.ranks import (
     AS_OSU,
@@ -45,9 +45,9 @@ def per_second(cell: Result) -> Part:
     return Part(cell.value / size, cell.low / size, cell.high / size)
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic; None if the run has no such messages."""
-    alike = group_by(pairs_at_once(found), _alike)
+    alike = group_by(pairs_at_once(index.cells), _alike)
     if not alike:
         return None
     tables: list[TopicTable] = []

@@ -22,7 +22,7 @@ from byteways.explain.results.selection import (
     unidirectional,
     uses_ipc,
 )
-from byteways.explain.results.summary import Part, RecordedRun, Result, ResultGroup, group_by, pool
+from byteways.explain.results.summary import Part, Result, ResultGroup, group_by, pool
 from byteways.explain.subjects import first_use, rank_memories, rank_pairs
 from byteways.explain.subjects.ranks import (
     AS_OSU,
@@ -97,10 +97,9 @@ def _has_windows(cell: Result) -> bool:
     return WINDOW in INTERFACES[cell.record.interface].options
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of messages between ranks; None if the run has none."""
-    index = Index.of(run)
-    cells = messages(found)
+    cells = messages(index.cells)
     if not cells:
         return None
     tables: list[TopicTable] = []
@@ -113,7 +112,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     tables += rank_memories.matrices(cells)
     for title, some in group_by(places, lambda members: _title(index, members)).items():
         members = [cell for place in some for cell in place]
-        charts += _charts(title, members, [*_plain(found, members), *_by_ipc(found, members)])
+        charts += _charts(title, members, [*_plain(index.cells, members), *_by_ipc(index.cells, members)])
     return Topic("messages", "Messages between ranks", INTRODUCTION, tuple(tables), tuple(charts))
 
 

@@ -17,7 +17,7 @@ from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, kind, link_class, unidirectional
-from byteways.explain.results.summary import RecordedRun, Result, ResultGroup, group_by, pool
+from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.plan.interfaces import INTERFACES, moves_pages
 from byteways.plan.memory import is_managed
 from byteways.plan.reasons import PAGES_LAND_ELSEWHERE
@@ -124,9 +124,9 @@ UNKNOWN_METHOD = "unknown"
 MISSING_SIGN = "–"
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of managed memory; None if no case migrated or accessed managed pages."""
-    rows = compared(run.topology, found)
+    rows = compared(index.topology, index.cells)
     if not rows:
         return None
     places = list(group_by(rows, lambda one: (one.kind, one.class_name)).values())

@@ -14,7 +14,7 @@ from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import device_order
-from byteways.explain.results.summary import RecordedRun, Result, ResultGroup, group_by, pool
+from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.plan.core_pairs import shared_cache
 from byteways.topology.model import Topology
 from byteways.units import format_time, short_time, three_digits
@@ -76,15 +76,15 @@ def way(cell: Result) -> str:
 Core = tuple[str, int]
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of ping-pongs; None if the run has none."""
-    cores, gpus, mixed = between_cores(found), between_gpus(found), with_cpus(found)
+    cores, gpus, mixed = between_cores(index.cells), between_gpus(index.cells), with_cpus(index.cells)
     if not (cores or gpus or mixed):
         return None
     tables = [
         *_gpu_matrices(gpus),
         *([_pairs(mixed)] if mixed else []),
-        *([_classes(cores, run.topology), _core_matrix(cores)] if cores else []),
+        *([_classes(cores, index.topology), _core_matrix(cores)] if cores else []),
     ]
     return Topic(
         "ping-pong",

@@ -14,7 +14,7 @@ from byteways.explain.claims.wording import faster, wins
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.plan.pitched_rows import DEFAULT_PITCH_BYTES, DEFAULT_STRIDED, DEFAULT_WIDTH_BYTES, moves_rows
 from byteways.units import format_bandwidth, format_size
 
@@ -89,9 +89,9 @@ def rivals(found: Sequence[Result]) -> list[Rivals]:
     return pairs
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of pitched rows; None if the run has none."""
-    cells = strided(found)
+    cells = strided(index.cells)
     if not cells:
         return None
     ends = group_by(cells, lambda cell: (cell.record.source, cell.record.destination, cell.record.size_bytes))

@@ -16,7 +16,7 @@ from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, variant
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.topology.model import Topology, compute_units_name
@@ -127,9 +127,9 @@ def _curve(cell: Result) -> tuple[Variant, str, str, int, str]:
 COUNT_NAMES = {False: "one direction", True: "read + write"}
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of saturation; None if the run swept no blocks."""
-    curves = saturations(found, run.topology)
+    curves = saturations(index.cells, index.topology)
     if not curves:
         return None
     alike = group_by(curves, lambda curve: (curve.path, curve.size_bytes, curve.read_write))

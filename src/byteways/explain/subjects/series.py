@@ -79,10 +79,10 @@ def changes(run: RecordedRun, found: Sequence[Result]) -> list[ChangeOverRounds]
     return sorted(series, key=lambda change: -abs(change.relative))
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of a run with `--for`; None for other runs."""
-    series = changes(run, found)
-    health = _health(run.records) if _repeated(run) else None
+    series = changes(index, index.cells)
+    health = _health(index.records) if _repeated(index) else None
     if not series and health is None:
         return None
     tables = [table for table in (_table(series), health) if table is not None]

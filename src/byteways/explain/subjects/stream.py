@@ -13,7 +13,7 @@ from byteways.explain.display.curves import result_point
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.plan.case import Buffer
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, is_scattered
 from byteways.units import format_bandwidth, format_size
@@ -132,10 +132,10 @@ def thread_maps(found: Iterable[Result]) -> list[ThreadMap]:
     return made
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of STREAM; None if the run has none."""
-    made = scans(found)
-    maps = thread_maps(found)
+    made = scans(index.cells)
+    maps = thread_maps(index.cells)
     if not made and not maps:
         return None
     tables = [_both_counts(made)] if made else []

@@ -17,7 +17,7 @@ from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.units import format_bandwidth, format_size, short_time, three_digits
 
 SUBMISSION_METHODS = ("calls", "graph", "batch")
@@ -77,9 +77,9 @@ def host_ns(cell: Result) -> float | None:
     return median(told) if told else None
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic; None if nothing was submitted by two methods."""
-    tables = [_table(one) for one in submissions(found)]
+    tables = [_table(one) for one in submissions(index.cells)]
     if not tables:
         return None
     return Topic(
