@@ -11,6 +11,7 @@ from byteways.explain.best.headline import best_first, headline, rows_of_text
 from byteways.explain.claims.claim import Claim
 from byteways.explain.display.chart import Chart, Point
 from byteways.explain.display.curves import over_flows, over_size, over_working_set
+from byteways.explain.display.table import Table, TableResult
 from byteways.explain.results.index import Index
 from byteways.explain.results.progress import damage, progress, shortfall
 from byteways.explain.results.summary import Result, ResultGroup, gpu_caches
@@ -61,10 +62,12 @@ def _block(value: Any, indent: str) -> Iterator[str]:
 
 def _parts(value: Any) -> list[tuple[str, Any]] | None:
     """Names and values of what has parts; None for a figure or word."""
-    if isinstance(value, (Result, ResultGroup, Variant, Record, str)):
+    if isinstance(value, (Result, ResultGroup, TableResult, Variant, Record, str)):
         return None
     if isinstance(value, Chart):
         return [("", line) for line in lines_of_chart(value)]
+    if isinstance(value, Table):
+        return [("", line) for line in lines_of_table(value)]
     if isinstance(value, Claim):  # its sides are derived
         value = value.to_json()
     if is_dataclass(value) and not isinstance(value, type):
@@ -77,6 +80,8 @@ def _parts(value: Any) -> list[tuple[str, Any]] | None:
 def _inline(value: Any) -> str:
     if isinstance(value, Result):
         return f"{_interval(value)} {value.record.path}"
+    if isinstance(value, TableResult):
+        return _inline(value.result)
     if isinstance(value, ResultGroup):
         return f"{_interval(value)} of {len(value.cells)}"
     if isinstance(value, Variant):
@@ -86,6 +91,20 @@ def _inline(value: Any) -> str:
     if (parts := _parts(value)) is not None:
         return f"[{', '.join(name + _inline(part) for name, part in parts)}]"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def lines_of_table(table: Table) -> Iterator[str]:
+    """A heading with the unit, and a line for each row with its shades, results and advice."""
+    yield f"## {', '.join(filter(None, (table.title, table.unit)))}"
+    yield " | ".join(f"{text} »" if at in table.numeric else text for at, text in enumerate(table.headings))
+    assert len(set(table.numeric)) == len(table.numeric)
+    for at, row in enumerate(table.rows):
+        heat = " ".join("–" if one is None else f"{one:.2f}" for one in table.heat[at]) if table.heat else ""
+        yield " | ".join(row) + (f" ({heat})" if heat else "")
+        if results := list(filter(None, table.results[at])) if table.results else []:
+            yield f"  {'; '.join(map(_inline, results))}"
+        yield from [f"  {table.advice[at]}"] if table.advice else ()
+    yield from [f"({table.note})"] if table.note else ()
 
 
 def lines_of_chart(chart: Chart) -> Iterator[str]:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from byteways.explain.claims.finding import Finding
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.subjects import calls, loaded
 from byteways.explain.subjects.calls import launches, small_copies
@@ -48,7 +49,7 @@ def ping_pong(
     )
 
 
-def by_row(table: TopicTable) -> dict[str, dict[str, str]]:
+def by_row(table: Table) -> dict[str, dict[str, str]]:
     return {row[0]: dict(zip(table.headings, row, strict=True)) for row in table.rows}
 
 

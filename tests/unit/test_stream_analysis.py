@@ -104,7 +104,7 @@ def test_no_comparison_mixes_the_counts(folder: RunFolder) -> None:
     found = cells(folder.records)
     assert {cell.record.interface for cell in unidirectional(found)} == {"copy"}
     every = tables(folder)
-    grids = [*every.matrices, *([every.inside] if every.inside else []), *every.host]
+    grids = [*every.matrices, *every.inside, *every.host]
     assert {cell.record.interface for grid in grids for cell in grid.members()} == {"copy"}
     assert every.best is None
     said = [finding.title for finding in findings(folder)]

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from byteways.explain.display.numbers import moment
 from byteways.explain.results.machine_names import gpus
 from byteways.explain.results.progress import progress
 from byteways.explain.results.summary import RecordedRun, Result
 from byteways.explain.two_runs.environments import carriers
 from byteways.record.simulation_mark import is_simulated
-from byteways.report.numbers import moment
 from byteways.topology.model import compute_units_name
 from byteways.units import format_size
 

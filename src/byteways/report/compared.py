@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from byteways.explain.display.chart import Chart
+from byteways.explain.display.numbers import moment
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import machine
@@ -28,7 +29,6 @@ from byteways.explain.two_runs.wording_comparison import (
 from byteways.record.simulation_mark import is_simulated, mark_of, relabel_as_simulated, subject
 from byteways.report.node.changes import draw_changes
 from byteways.report.node.drawing import NodeDrawing
-from byteways.report.numbers import moment
 from byteways.report.views import contention, curve_changes, hierarchy
 from byteways.report.views.changed import Changed
 from byteways.units import format_size

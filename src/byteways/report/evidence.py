@@ -50,13 +50,13 @@ def places(tables: Tables, cells: Iterable[Result], wanted: Collection[str]) -> 
     """Returns where the page shows each of the wanted cases, by case id."""
     asked = ((cell.record, question(cell)) for cell in cells if cell.record.case_id in wanted)
     shown = {record.case_id: PageLink(anchor, record.path) for record, anchor in asked if anchor}
-    for anchor, some in (("first-touch", tables.first_touch), ("latency", tables.latency)):
-        for grid in some:
-            shown.update(
-                (cell.record.case_id, PageLink(anchor, PAGE_PART_NAMES[anchor])) for cell in grid.members()
-            )
-    for row in tables.patterns:  # the map has both directions at once, too
-        shown.setdefault(row.cell.record.case_id, PageLink("patterns", PAGE_PART_NAMES["patterns"]))
+    for anchor, grids in (("first-touch", tables.first_touch), ("latency", tables.latency)):
+        link = PageLink(anchor, PAGE_PART_NAMES[anchor])
+        shown.update((cell.record.case_id, link) for table in grids for cell in table.members())
+    link = PageLink("patterns", PAGE_PART_NAMES["patterns"])
+    for table in tables.patterns.tables:  # the map has both directions at once, too
+        for cell in table.members():
+            shown.setdefault(cell.record.case_id, link)
     return shown
 
 

@@ -15,11 +15,11 @@ from byteways.explain.claims.finding import Finding
 from byteways.explain.claims.phrases import rate
 from byteways.explain.display import curves
 from byteways.explain.display.chart import Chart
+from byteways.explain.display.numbers import bandwidth_number, moment
 from byteways.explain.display.topic import Topic
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import machine
-from byteways.explain.results.obstacles import Reason, WarningGroup
 from byteways.explain.results.progress import notices
 from byteways.explain.results.summary import RecordedRun, Result, gpu_caches
 from byteways.explain.subjects.routes import route_tables
@@ -31,26 +31,11 @@ from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.report.about import devices, facts, method
 from byteways.report.evidence import Evidence, cases_of, evidence, places
 from byteways.report.explore import Explorer, explorer
-from byteways.report.figures import PageCell, page_cell, result_table
 from byteways.report.node.drawing import NodeDrawing, draw
 from byteways.report.node.hosts import with_hosts
 from byteways.report.node.rates import link_rates
-from byteways.report.numbers import bandwidth_number, moment
 from byteways.report.views import VIEWS
 from byteways.units import format_size
-
-
-@dataclass(frozen=True)
-class PagePattern:
-    pattern: str
-    interface: str
-    access: str
-    path: str
-    size: str
-    total: PageCell
-    directions: str
-    whole: str
-    beside: str  # rates of the background load
 
 
 @dataclass(frozen=True)
@@ -97,11 +82,8 @@ class Page:
     parts: Mapping[str, Topic]  # by anchor
     best_sizes: tuple[str, ...]
     best: tuple[tuple[str, tuple[PageBest | None, ...]], ...]
-    patterns: tuple[PagePattern, ...]
     topics: tuple[Topic, ...]
     views: Mapping[str, Sequence[Chart]]  # by the anchor of their section
-    warnings: tuple[WarningGroup, ...]
-    not_measured: tuple[Reason, ...]
     method: tuple[tuple[str, str], ...]
     manifest: Mapping[str, Any]
 
@@ -172,24 +154,8 @@ def _page(whole: RecordedRun, beside: RecordedRun | None) -> Page:
         parts={part.anchor: part for part in _parts(run, all_tables) if part.tables or part.charts},
         best_sizes=tuple(format_size(size) for size in best.sizes) if best else (),
         best=tuple((label, tuple(map(_best, row))) for label, row in best.rows) if best else (),
-        patterns=tuple(
-            PagePattern(
-                row.cell.record.pattern,
-                row.cell.record.interface,
-                row.cell.record.access,
-                row.cell.record.path,
-                format_size(row.cell.record.size_bytes),
-                page_cell(row.cell, "bandwidth"),
-                ", ".join(f"{path} {bandwidth_number(rate)}" for path, rate in row.directions),
-                bandwidth_number(row.whole) if row.whole else "",
-                bandwidth_number(row.beside) if row.beside else "",
-            )
-            for row in all_tables.patterns
-        ),
         topics=tuple(topics(run)),
         views={anchor: tuple(view(run)) for anchor, view in VIEWS.items()},
-        warnings=tuple(all_tables.warnings),
-        not_measured=tuple(all_tables.not_measured),
         method=method(run, found),
         manifest=manifest,
     )
@@ -208,7 +174,7 @@ def _parts(run: Index, all_tables: Tables) -> Iterator[Topic]:
         "The device that first writes a page decides where it is placed. Rows: memory kind; columns: the "
         "device that touched first."
     )
-    yield Topic("first-touch", "First touch", lead, tuple(map(result_table, all_tables.first_touch)))
+    yield Topic("first-touch", "First touch", lead, tuple(all_tables.first_touch))
     lead = "How the sum of concurrent flows grows with the number of devices."
     yield Topic("scaling", "Scaling", lead, charts=tuple(curves.over_flows(run.cells)))
     lead = (
@@ -216,14 +182,15 @@ def _parts(run: Index, all_tables: Tables) -> Iterator[Topic]:
         "forwards a part in pieces through its own memory. The split makes all paths finish together; the "
         "details of a cell list the parts."
     )
-    yield Topic("routes", "Routes", lead, tuple(map(result_table, route_tables(run.cells))))
+    yield Topic("routes", "Routes", lead, tuple(route_tables(run.cells)))
     lead = (
         "Time of one dependent load (each address comes from the previous load), for the working set in each "
         "title. Dark cells have long times."
     )
     walked = curves.over_working_set(run.cells, run.topology, gpu_caches(run))
     drawn = (walked,) if walked else ()
-    yield Topic("latency", "Latency", lead, tuple(map(result_table, all_tables.latency)), drawn)
+    yield Topic("latency", "Latency", lead, tuple(all_tables.latency), drawn)
+    yield from all_tables.lists
 
 
 def _first_evidence(

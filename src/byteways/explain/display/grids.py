@@ -1,10 +1,12 @@
-"""Two-dimensional tables of unformatted values: GPU matrices, host memory, first touch, latency."""
+"""Two-dimensional tables of results: GPU matrices, host memory, first touch, latency."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from byteways.explain.display.numbers import METRIC_UNITS, peaks_of
+from byteways.explain.display.table import Table, TableResult
 from byteways.explain.results.selection import (
     REPRESENTS_LARGEST_FACTOR,
     at_largest,
@@ -24,35 +26,6 @@ from byteways.units import format_size
 LISTED_FROM = 3
 
 
-@dataclass(frozen=True)
-class GridRow:
-    label: str
-    cells: tuple[Result | None, ...]
-
-
-@dataclass(frozen=True)
-class Grid:
-    """`rows` × `columns`; `quantity` is "bandwidth" (bytes/s) or "latency" (ns)."""
-
-    title: str
-    corner: str  # what rows and columns are
-    columns: tuple[str, ...]
-    rows: tuple[GridRow, ...]
-    quantity: str
-    size_bytes: int | None
-    note: str = ""
-
-    def heading(self) -> str:
-        """The title, with the size if all values share one."""
-        if self.size_bytes is None:
-            return self.title
-        between = " " if self.quantity == "latency" else " at "
-        return f"{self.title}{between}{format_size(self.size_bytes)}"
-
-    def members(self) -> list[Result]:
-        return [cell for row in self.rows for cell in row.cells if cell is not None]
-
-
 def grid_of(
     title: str,
     corner: str,
@@ -60,30 +33,72 @@ def grid_of(
     *,
     quantity: str = "bandwidth",
     note: str = "",
-) -> Grid:
-    """Returns a grid of (row, column, cell); rows and columns that are devices are sorted by name."""
-    at = {(row, column): cell for row, column, cell in members}
-    rows = sorted(dict.fromkeys(str(row) for row, _ in at), key=label_order)
-    columns = sorted(dict.fromkeys(str(column) for _, column in at), key=label_order)
-    sizes = {cell.record.size_bytes for cell in at.values()}
-    return Grid(
-        title,
-        corner,
-        tuple(columns),
-        tuple(GridRow(row, tuple(at.get((row, column)) for column in columns)) for row in rows),
-        quantity,
-        sizes.pop() if len(sizes) == 1 else None,
-        note,
+) -> Table:
+    """Returns a table of (row, column, result); rows and columns that are devices are sorted by name."""
+    at = {(str(row), str(column)): cell for row, column, cell in members}
+    rows = sorted({row for row, _ in at}, key=label_order)
+    columns = sorted({column for _, column in at}, key=label_order)
+    cells = [[at.get((row, column)) for column in columns] for row in rows]
+    return table_of_results(title, (corner, *columns), rows, cells, quantity=quantity, note=note)
+
+
+def table_of_results(
+    title: str,
+    headings: tuple[str, ...],
+    labels: Sequence[str],
+    cells: Sequence[Sequence[Result | None]],
+    *,
+    quantity: str = "bandwidth",
+    note: str = "",
+) -> Table:
+    """Returns a shaded table of results, with their size in the title if all have the same.
+
+    Args:
+        title: Of the table.
+        headings: What rows and columns are, then the columns.
+        labels: Of the rows.
+        cells: Results [row, column].
+        quantity: "bandwidth" or "latency".
+        note: Below the table, after the peaks.
+    """
+    members = [cell for row in cells for cell in row if cell is not None]
+    sizes = {cell.record.size_bytes for cell in members}
+    size = f"{' ' if quantity == 'latency' else ' at '}{format_size(sizes.pop())}" if len(sizes) == 1 else ""
+    # Transfers within a device would outshine those over links.
+    over_links = [cell for cell in members if cell.source.device != cell.destination.device]
+    shaded = over_links if over_links and quantity == "bandwidth" else members
+    chosen = {cell.record.case_id for cell in shaded}
+    greatest = max((cell.value for cell in shaded), default=1.0)
+    results = [[TableResult(cell, quantity) if cell else None for cell in row] for row in cells]
+    peaks = peaks_of(members) if quantity == "bandwidth" else ""
+    return Table(
+        f"{title}{size}",
+        headings,
+        tuple(
+            (label, *(result.absolute if result else "" for result in row))
+            for label, row in zip(labels, results, strict=True)
+        ),
+        tuple(range(1, len(headings))),
+        "; ".join(filter(None, (peaks, note))),
+        tuple(
+            (
+                None,
+                *(cell.value / greatest if cell and cell.record.case_id in chosen else None for cell in row),
+            )
+            for row in cells
+        ),
+        results=tuple((None, *row) for row in results),
+        unit=METRIC_UNITS[quantity],
     )
 
 
-def matrices(found: Sequence[Result], size_bytes: int | None = None) -> list[Grid]:
+def matrices(found: Sequence[Result]) -> list[Table]:
     """Returns a matrix per interface, access and options: source GPUs down, destination GPUs across.
 
     Copies within a GPU are on the diagonal of their interface's matrices. Variants measured on a single pair
     (such as options) are listed by pair and size if there are many.
     """
-    between = at_largest(_of_kind(unidirectional(found), "gpu-gpu"), size_bytes)
+    between = at_largest(_of_kind(unidirectional(found), "gpu-gpu"))
     inside = _of_kind(unidirectional(found), "gpu")
     groups = dict(sorted(group_by(between, variant).items()))
     single = {same for same, members in groups.items() if len(members) == 1}
@@ -93,10 +108,10 @@ def matrices(found: Sequence[Result], size_bytes: int | None = None) -> list[Gri
     for _, members in sorted(group_by(alone, lambda cell: -cell.record.size_bytes).items()):
         rows = ((cell.variant.label(), cell.record.path, cell) for cell in members)
         grids.append(grid_of("Between GPUs, one pair only", "interface, access, options \\ path", rows))
-    return grids + bidirectional_matrices(found, size_bytes)
+    return grids + bidirectional_matrices(found)
 
 
-def _matrix(variant: Variant, members: Sequence[Result], inside: Iterable[Result]) -> Grid:
+def _matrix(variant: Variant, members: Sequence[Result], inside: Iterable[Result]) -> Table:
     """Returns the matrix of one variant, with its copies within a GPU on the diagonal."""
     size = members[0].record.size_bytes
     diagonal = [
@@ -112,7 +127,7 @@ def _matrix(variant: Variant, members: Sequence[Result], inside: Iterable[Result
     )
 
 
-def bidirectional_matrices(found: Sequence[Result], size_bytes: int | None = None) -> list[Grid]:
+def bidirectional_matrices(found: Sequence[Result]) -> list[Table]:
     """Returns matrices of the sum of both directions between each pair of GPUs."""
     both = [cell for cell in _of_kind(concurrent(found), "gpu-gpu") if cell.record.pattern == "bidirectional"]
     return [
@@ -121,7 +136,7 @@ def bidirectional_matrices(found: Sequence[Result], size_bytes: int | None = Non
             "between \\ and",
             ((cell.source.device, cell.destination.device, cell) for cell in members),
         )
-        for same, members in sorted(group_by(at_largest(both, size_bytes), variant).items())
+        for same, members in sorted(group_by(at_largest(both), variant).items())
     ]
 
 
@@ -132,16 +147,16 @@ def _labelled(members: Sequence[Result]) -> list[tuple[str, Result]]:
     return [(cell.variant.label() + after, cell) for cell, after in zip(members, size, strict=True)]
 
 
-def inside_gpu(found: Sequence[Result], size_bytes: int | None, shown: Collection[str] = ()) -> Grid | None:
-    """Returns copies within a GPU whose case ids are not in `shown`, by interface; None without any."""
-    local = at_largest(_of_kind(unidirectional(found), "gpu"), size_bytes)
+def inside_gpu(found: Sequence[Result], shown: Collection[str] = ()) -> list[Table]:
+    """Returns copies within a GPU whose case ids are not in `shown`, by interface."""
+    local = at_largest(_of_kind(unidirectional(found), "gpu"))
     members = [cell for cell in local if cell.record.case_id not in shown]
     rows = [(label, cell.source.device, cell) for label, cell in _labelled(members)]
     note = "Each byte is read and written but counted once"
-    return grid_of("Inside a GPU", "interface \\ GPU", rows, note=note) if rows else None
+    return [grid_of("Inside a GPU", "interface \\ GPU", rows, note=note)] if rows else []
 
 
-def host_tables(found: Sequence[Result], size_bytes: int | None = None) -> list[Grid]:
+def host_tables(found: Sequence[Result]) -> list[Table]:
     """Returns tables between host memory and GPUs, a row per interface and memory; and within host memory."""
     titles = {
         "cpu-gpu": "Host to GPU",
@@ -157,7 +172,7 @@ def host_tables(found: Sequence[Result], size_bytes: int | None = None) -> list[
     ]
     grids = []
     for name, title in titles.items():
-        members = at_largest(_of_kind(touched, name), size_bytes)
+        members = at_largest(_of_kind(touched, name))
         if not members:
             continue
         rows = ((label, cell.record.path, cell) for label, cell in _labelled(members))
@@ -165,12 +180,12 @@ def host_tables(found: Sequence[Result], size_bytes: int | None = None) -> list[
     return grids
 
 
-def latency_tables(found: Sequence[Result], size_bytes: int | None = None) -> list[Grid]:
+def latency_tables(found: Sequence[Result]) -> list[Table]:
     """Returns latency in ns per dependent load: executor × memory.
 
     One table per working set, largest first, as different working sets measure different caches.
     """
-    walks = _walks(chases(found), size_bytes)
+    walks = _walks(chases(found))
     by_size = group_by(walks, lambda cell: cell.record.size_bytes)
     both = len({cell.record.cache for cell in walks}) > 1
     return [
@@ -184,7 +199,7 @@ def latency_tables(found: Sequence[Result], size_bytes: int | None = None) -> li
     ]
 
 
-def _walks(found: Sequence[Result], size_bytes: int | None) -> list[Result]:
+def _walks(found: Sequence[Result]) -> list[Result]:
     """Selects for each kind of executor a common working set; cells without it at their largest."""
     chosen = []
     for walks in group_by(found, lambda cell: cell.record.executor.rstrip("0123456789")).values():
@@ -194,7 +209,7 @@ def _walks(found: Sequence[Result], size_bytes: int | None) -> list[Result]:
         common = max(near, key=lambda size: (near.count(size), size))
         for place in places:
             sizes = {cell.record.size_bytes for cell in place}
-            wanted = size_bytes or (common if common in sizes else max(sizes))
+            wanted = common if common in sizes else max(sizes)
             chosen += [cell for cell in place if cell.record.size_bytes == wanted]
     return chosen
 
@@ -203,7 +218,7 @@ def _warm(cell: Result) -> str:
     return " (warm)" if cell.record.cache == "warm" else ""
 
 
-def first_touch_tables(found: Sequence[Result]) -> list[Grid]:
+def first_touch_tables(found: Sequence[Result]) -> list[Table]:
     """Returns memory × first touch, if several devices touched first and all else is equal."""
 
     def touched(cell: Result) -> tuple[str, str]:
@@ -218,19 +233,27 @@ def first_touch_tables(found: Sequence[Result]) -> list[Grid]:
         what = record.path, record.interface, record.executor, record.access, record.size_bytes
         return *what, same.cache, same.options, same.environment
 
-    grids = []
-    for members in group_by(unidirectional(found), alike).values():
-        if not any(end.first_touch for cell in members for end in (cell.source, cell.destination)):
-            continue
-        grid = grid_of(
-            f"{members[0].variant.label(memory=False)}, {members[0].record.path}",
+    def title(members: Sequence[Result]) -> str:
+        return f"{members[0].variant.label(memory=False)}, {members[0].record.path}"
+
+    compared = [
+        members
+        for members in group_by(unidirectional(found), alike).values()
+        if any(end.first_touch for cell in members for end in (cell.source, cell.destination))
+        and len({touched(cell)[1] for cell in members}) > 1
+    ]
+    by_size = group_by(
+        compared, lambda members: (title(members), frozenset(touched(cell)[1] for cell in members))
+    )
+    largest = (max(same, key=lambda members: members[0].record.size_bytes) for same in by_size.values())
+    return [
+        grid_of(
+            title(members),
             "memory \\ first touch",
             ((*touched(cell), cell) for cell in members),
         )
-        if len(grid.columns) > 1:
-            grids.append(grid)
-    largest = group_by(grids, lambda grid: (grid.title, grid.columns))
-    return [max(same, key=lambda grid: grid.size_bytes or 0) for same in largest.values()]
+        for members in largest
+    ]
 
 
 def _of_kind(found: Iterable[Result], name: str) -> list[Result]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from byteways.explain.display.topic import TopicTable
+from byteways.explain.display.table import Table
 from byteways.explain.studies.outcome import FigureOutcome
 from byteways.explain.studies.pictures import BAND
 from byteways.explain.studies.references import listed
@@ -18,7 +18,7 @@ DECIMALS = ((1000.0, 0), (100.0, 1), (0.0, 2))
 _PAIRS, _SIZES, _PLACES = "from \\ to", "method", "method \\ place"
 
 
-def matrices(one: FigureOutcome, title: str, *, drawn: bool) -> list[TopicTable]:
+def matrices(one: FigureOutcome, title: str, *, drawn: bool) -> list[Table]:
     """Returns the matrices of a figure for which there are values; `title` begins their titles.
 
     Args:
@@ -85,7 +85,7 @@ def _table(
     unit: str,
     note: str,
     least: float,
-) -> TopicTable:
+) -> Table:
     """Returns a matrix of `numbers` [source, target], shaded from `least` to the greatest of them."""
     values = [value for row in numbers for value in row if value is not None]
     rows = tuple(
@@ -99,7 +99,7 @@ def _table(
     )
     bands = tuple(("", *("" if value is None else _band(value) for value in row)) for row in numbers)
     columns = tuple(range(1, len(headings)))
-    return TopicTable(title, headings, rows, columns, note, heat, () if unit else bands)
+    return Table(title, headings, rows, columns, note, heat, () if unit else bands)
 
 
 def _band(ratio: float) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from byteways.explain.display.chart import Chart
-from byteways.explain.display.topic import Chip, Exhibit, Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Chip, Exhibit, Topic
 from byteways.explain.studies.claims import Verdict
 from byteways.explain.studies.matrices import matrices
 from byteways.explain.studies.numbers import number, size_of
@@ -40,9 +41,9 @@ def topic_of(outcome: StudyOutcome) -> Topic:
     )
 
 
-def _exhibit(one: FigureOutcome, tables: Sequence[TopicTable], drawn: Sequence[Chart]) -> Exhibit:
+def _exhibit(one: FigureOutcome, tables: Sequence[Table], drawn: Sequence[Chart]) -> Exhibit:
     """Returns a figure as its source draws it: its charts, or its matrices side by side."""
-    grids: Sequence[TopicTable] = ()
+    grids: Sequence[Table] = ()
     if one.figure.drawing.plot == "matrix":
         grids = tables if one.figure.kind == "hops" else matrices(one, "", drawn=True)
     values = () if one.figure.kind in ("hops", "matrix") and grids else tables
@@ -69,7 +70,7 @@ def statistic_of(study: Study) -> str:
     )
 
 
-def _claims(outcome: StudyOutcome) -> TopicTable:
+def _claims(outcome: StudyOutcome) -> Table:
     """Builds the table of claims; notes common to several claims are numbered below it."""
     numbers: dict[str, int] = {}
     rows = []
@@ -86,10 +87,10 @@ def _claims(outcome: StudyOutcome) -> TopicTable:
             "claim on held-out values is tested"
         )
     headings = ("verdict", "claim of the source", "where", "measured")
-    return TopicTable("Claims", headings, tuple(rows), note="; ".join(notes))
+    return Table("Claims", headings, tuple(rows), note="; ".join(notes))
 
 
-def _figure(one: FigureOutcome) -> list[TopicTable]:
+def _figure(one: FigureOutcome) -> list[Table]:
     """Returns the tables of a figure, by its kind."""
     if one.figure.kind == "hops":
         return [
@@ -111,14 +112,14 @@ def _title(one: FigureOutcome) -> str:
     return f"{one.figure.title} ({one.figure.locator})"
 
 
-def _hops(hops: Mapping[str, Mapping[str, int]], title: str, notes: Sequence[str]) -> TopicTable:
+def _hops(hops: Mapping[str, Mapping[str, int]], title: str, notes: Sequence[str]) -> Table:
     """Tabulates the number of links between every two GPUs."""
     gpus = list(hops)
     rows = tuple((row, *(str(hops[row].get(column, "–")) for column in gpus)) for row in gpus)
-    return TopicTable(title, ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)), "; ".join(notes))
+    return Table(title, ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)), "; ".join(notes))
 
 
-def _map(one: FigureOutcome) -> TopicTable:
+def _map(one: FigureOutcome) -> Table:
     """Tabulates lines × sizes without published numbers: our values, also as fraction of the peak."""
     sizes = sorted({row.size_bytes for row in one.rows if row.size_bytes})
     lines = list(dict.fromkeys(row.line for row in one.rows))
@@ -135,10 +136,10 @@ def _map(one: FigureOutcome) -> TopicTable:
     title = f"{_title(one)}, measured, {one.figure.unit}{peak}"
     columns = tuple(range(1, len(sizes) + 1))
     headings = ("method", *map(format_size, sizes))
-    return TopicTable(title, headings, tuple(rows), columns, "; ".join(one.notes), tuple(heat))
+    return Table(title, headings, tuple(rows), columns, "; ".join(one.notes), tuple(heat))
 
 
-def _grid(one: FigureOutcome) -> TopicTable:
+def _grid(one: FigureOutcome) -> Table:
     """Tabulates sources × destinations: our highest value, with the published one where there is one."""
     unit = one.figure.unit
     found = {row.line.rpartition(", ")[2]: row for row in one.rows}
@@ -156,7 +157,7 @@ def _grid(one: FigureOutcome) -> TopicTable:
     notes = [*one.notes, *(f"{name}: {reason}" for reason, name in reversed(reasons.items()))]
     columns = tuple(range(1, len(targets) + 1))
     title = f"{_title(one)}, measured (published), {unit}"
-    return TopicTable(title, ("from \\ to", *targets), rows, columns, "; ".join(notes), heat)
+    return Table(title, ("from \\ to", *targets), rows, columns, "; ".join(notes), heat)
 
 
 def _in_grid(row: ValueRow, unit: str) -> str:
@@ -164,7 +165,7 @@ def _in_grid(row: ValueRow, unit: str) -> str:
     return ours if row.published is None else f"{ours} ({_published_text(row, unit)})"
 
 
-def _best(one: FigureOutcome) -> TopicTable:
+def _best(one: FigureOutcome) -> Table:
     """Tabulates which line is the best of each row at each size."""
     sizes = sorted({row.size_bytes for row in one.rows if row.size_bytes})
     units = {contest.name: contest.unit for contest in one.figure.contests}
@@ -175,7 +176,7 @@ def _best(one: FigureOutcome) -> TopicTable:
     reasons = [f"{row.group}: {row.reason}" for row in one.rows if row.reason]
     note = "; ".join((*one.notes, "several names: their intervals overlap", *reasons))
     headings = ("movement", *map(format_size, sizes))
-    return TopicTable(f"{_title(one)}, best by size", headings, rows, note=note)
+    return Table(f"{_title(one)}, best by size", headings, rows, note=note)
 
 
 def _in_best(row: ValueRow | None, unit: str) -> str:
@@ -190,7 +191,7 @@ def _in_map(row: ValueRow, unit: str) -> str:
     return f"{number(row.ours, unit)}{part}"
 
 
-def _list(one: FigureOutcome) -> TopicTable:
+def _list(one: FigureOutcome) -> Table:
     """Tabulates one row per value: published, ours, and ours over published."""
     unit = "×" if one.figure.kind == "ratio" else one.figure.unit
     with_place = len({row.place for row in one.rows}) > 1
@@ -206,7 +207,7 @@ def _list(one: FigureOutcome) -> TopicTable:
     rows = tuple(_cells(row, unit, with_place, with_other, told) for row in one.rows)
     first = int(with_place) + 1
     notes = "; ".join(one.notes)
-    return TopicTable(_title(one), tuple(headings), rows, tuple(range(first, first + 4)), note=notes)
+    return Table(_title(one), tuple(headings), rows, tuple(range(first, first + 4)), note=notes)
 
 
 def _cells(
@@ -245,8 +246,8 @@ def _ratio(row: ValueRow) -> str:
     return f"{row.ratio:.3f}" if row.ratio < 10 else number(row.ratio, "")
 
 
-def _about(study: Study) -> tuple[TopicTable, ...]:
+def _about(study: Study) -> tuple[Table, ...]:
     """Lists defects of the source and deviations of this reproduction."""
     rows = [("known error in the source", text) for text in study.defects]
     rows += [("done differently here", text) for text in study.differences]
-    return (TopicTable("About the source", ("", ""), tuple(rows)),) if rows else ()
+    return (Table("About the source", ("", ""), tuple(rows)),) if rows else ()

@@ -12,7 +12,8 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import percent, supported
 from byteways.explain.claims.wording import longer
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.collectives import members_of, ranks_of
@@ -90,7 +91,7 @@ def _settings(cell: Result) -> list[str]:
     return [one for one in told if one and one.partition("=")[0] not in _NOT_OF_THE_PROBLEM]
 
 
-def _table(members: Sequence[Result]) -> TopicTable:
+def _table(members: Sequence[Result]) -> Table:
     """Returns a row per transport, memory and setting: both times, and their ratio."""
     rows = []
     fallen: dict[str, None] = {}
@@ -109,7 +110,7 @@ def _table(members: Sequence[Result]) -> TopicTable:
         )
         fallen |= dict.fromkeys(reason for cell in some if (reason := _fell_back(cell)))
     headings = ("transport", "data", "messages", "settings", "iteration, µs", "exchange, µs", "share")
-    return TopicTable(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
+    return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
 
 
 def _fell_back(cell: Result) -> str:
@@ -126,7 +127,7 @@ def _time(cell: Result) -> Part:
     return Part(cell.value, cell.low, cell.high)
 
 
-def _beside_published(found: Sequence[Result]) -> TopicTable | None:
+def _beside_published(found: Sequence[Result]) -> Table | None:
     """Returns the gains of section 7, here and as published; None if the run has none of both sides."""
     rows = []
     claims = [(gain, *told) for gain in gains() for told in _gains_here(gain, found)]
@@ -154,7 +155,7 @@ def _beside_published(found: Sequence[Result]) -> TopicTable | None:
         *("published times", "where"),
     )
     note = "the ratio of the time before to the time after; published on four MI300A, of whole runs"
-    return TopicTable("Beside schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), note)
+    return Table("Beside schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), note)
 
 
 def _gains_here(gain: PublishedGain, found: Sequence[Result]) -> Iterator[tuple[Claim, Result]]:

@@ -13,7 +13,8 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import largest, longer_by
 from byteways.explain.display.chart import Axis, Chart, Point, Series
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, link_class
 from byteways.explain.results.summary import RecordedRun, Result, group_by, pool
@@ -51,13 +52,11 @@ def topic(index: Index) -> Topic | None:
     if not told and not small:
         return None
     tables = (
-        [TopicTable("Calls", ("call", *_HEADINGS), tuple(_row(cost) for cost in told), (1, 2, 3))]
-        if told
-        else []
+        [Table("Calls", ("call", *_HEADINGS), tuple(_row(cost) for cost in told), (1, 2, 3))] if told else []
     )
     if small:
         rows = tuple((cost.label, format_size(cost.size_bytes), *cost.texts()) for cost in small)
-        tables.append(TopicTable("Small copies", ("copy", "size", *_HEADINGS), rows, (1, 2, 3, 4)))
+        tables.append(Table("Small copies", ("copy", "size", *_HEADINGS), rows, (1, 2, 3, 4)))
     return Topic(
         "calls",
         "Launch and call overhead",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from byteways.explain.best.ranking import rank
 from byteways.explain.best.wording_rankings import margin
 from byteways.explain.claims.wording import LEADER, LEADER_MEANS
-from byteways.explain.display.topic import TopicTable
+from byteways.explain.display.table import Table
 from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.ranks import library, memory, note_of, us_figure
 from byteways.plan.case import Case
@@ -24,7 +24,7 @@ _SUBMITS = {"calls": "", "graph": "as a graph", "persistent": "a batch by one la
 NOTE = f"Equal launch modes only; {LEADER}: {LEADER_MEANS}"
 
 
-def tables(moving: Sequence[Result]) -> list[TopicTable]:
+def tables(moving: Sequence[Result]) -> list[Table]:
     """Returns a table for each collective, group of ranks and mode that several libraries carried out."""
     found = []
     groups = group_by(moving, _alike)
@@ -65,7 +65,7 @@ def _way(cell: Result) -> tuple[str, str]:
     return library(cell), " ".join(one for one in (*others, cell.variant.environment) if one)
 
 
-def _table(title: str, by_way: dict[tuple[str, str], list[Result]]) -> TopicTable:
+def _table(title: str, by_way: dict[tuple[str, str], list[Result]]) -> Table:
     ways = sorted(by_way)
     sizes = sorted({cell.record.size_bytes for cells in by_way.values() for cell in cells})
     rows = []
@@ -77,7 +77,7 @@ def _table(title: str, by_way: dict[tuple[str, str], list[Result]]) -> TopicTabl
     figures = tuple(range(len(ways) + 1))
     assumed = any("assumed" in (cell.record.rests_on or ()) for cells in by_way.values() for cell in cells)
     note = note_of(rows, NOTE, "based on assumed parameters of the model" if assumed else "")
-    return TopicTable(f"{title}: time by library, µs", headings, tuple(rows), figures, note)
+    return Table(f"{title}: time by library, µs", headings, tuple(rows), figures, note)
 
 
 def _time(cells: Sequence[Result]) -> str:

@@ -10,7 +10,8 @@ from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate
 from byteways.explain.display.chart import Chart, Series
 from byteways.explain.display.curves import rates_over_size, result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import label_order
 from byteways.explain.results.summary import Part, Result, group_by
@@ -112,7 +113,7 @@ def topic(index: Index) -> Topic | None:
     moving, waiting = collectives(index.cells), group_by(barriers(index.cells), _waits_alike)
     if not moving and not waiting:
         return None
-    tables: list[TopicTable] = collective_ways.tables(moving)
+    tables: list[Table] = collective_ways.tables(moving)
     charts: list[Chart] = []
     groups = group_by(moving, _alike)
     for alike in sorted(groups, key=_order):
@@ -128,7 +129,7 @@ def topic(index: Index) -> Topic | None:
     return Topic("collectives", "Collectives", INTRODUCTION, tuple(tables), tuple(charts))
 
 
-def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> list[TopicTable]:
+def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> list[Table]:
     """Builds tables of times and bus bandwidths, a row per size and a column per pattern."""
     rows = _rows_of([size_of(cell) for cell in members])
     at = {(rows[size_of(cell)], cell.record.pattern): cell for cell in members}
@@ -147,9 +148,9 @@ def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> 
     told = (f"a barrier takes {value} µs" for value in barriers_us)
     note = note_of([*times, barriers_us], TIMINGS[timing(members[0])], versions(members), *told)
     return [
-        TopicTable(f"{title}: time, µs", headings, tuple(times), figures, note),
+        Table(f"{title}: time, µs", headings, tuple(times), figures, note),
         *_extremes(title, at, sizes, patterns),
-        TopicTable(
+        Table(
             f"{title}: bus bandwidth, GB/s",
             headings,
             tuple(rates),
@@ -162,7 +163,7 @@ def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> 
 
 def _extremes(
     title: str, at: Mapping[tuple[int, str], Result], sizes: Sequence[int], patterns: Sequence[str]
-) -> list[TopicTable]:
+) -> list[Table]:
     """Builds tables of the fastest and the slowest rank, if the ranks timed their calls themselves."""
     tables = []
     for said, choose in (("min", min), ("max", max)):
@@ -174,7 +175,7 @@ def _extremes(
             figures = tuple(range(len(patterns) + 1))
             headings = ("size", *patterns)
             name = f"{title}: {said} over ranks, µs"
-            tables.append(TopicTable(name, headings, tuple(rows), figures, note_of(rows)))
+            tables.append(Table(name, headings, tuple(rows), figures, note_of(rows)))
     return tables
 
 
@@ -189,7 +190,7 @@ def _of_ranks(cell: Result | None, choose: Callable[[Iterable[float]], float]) -
     return plain_us(median(map(choose, told))) + MARK * bool(cell.warning_ids)
 
 
-def _choices(title: str, members: Sequence[Result]) -> list[TopicTable]:
+def _choices(title: str, members: Sequence[Result]) -> list[Table]:
     """Builds the table of what the library chose, if its log says so of any size."""
     rows = _rows_of([size_of(cell) for cell in members])
     told = {(rows[size_of(cell)], cell.record.pattern): _choice(cell) for cell in members}
@@ -204,7 +205,7 @@ def _choices(title: str, members: Sequence[Result]) -> list[TopicTable]:
     ]
     sources = [(cell.record.library_choice or {}).get("source") for cell in members]
     note = "; ".join(dict.fromkeys(f"by {source}" for source in sources if source))
-    return [TopicTable(f"{title}: choice of the library", ("size", *patterns), tuple(lines), note=note)]
+    return [Table(f"{title}: choice of the library", ("size", *patterns), tuple(lines), note=note)]
 
 
 def _choice(cell: Result) -> str:
@@ -231,14 +232,14 @@ def _rows_of(sizes: Iterable[int]) -> dict[int, int]:
     return rows
 
 
-def _barriers(waited: Sequence[Result]) -> TopicTable:
+def _barriers(waited: Sequence[Result]) -> Table:
     """Builds the table of barriers that do not appear next to collectives."""
     rows = [
         (members_of(cell), timing(cell), settings(cell, TIMING.name), us_figure(time_of(cell), cell))
         for cell in sorted(waited, key=lambda cell: (label_order(members_of(cell)), timing(cell)))
     ]
     headings = ("ranks", "timing", "settings", "time, µs")
-    return TopicTable("Barrier", headings, tuple(rows), (3,), note_of(rows))
+    return Table("Barrier", headings, tuple(rows), (3,), note_of(rows))
 
 
 def _charts(title: str, members: Sequence[Result]) -> list[Chart]:

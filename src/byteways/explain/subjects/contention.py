@@ -12,7 +12,8 @@ from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import gb, percent, rate, supported
 from byteways.explain.claims.wording import all_as_predicted
 from byteways.explain.display.chart import Axis, Chart, Point, Series
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import group_by
@@ -70,7 +71,7 @@ def shortened(path: str) -> str:
     return re.sub(r"(?:[cg]pu\d+,)+[cg]pu\d+", counted, path)
 
 
-def _bottlenecks(explained: Sequence[Explanation]) -> TopicTable:
+def _bottlenecks(explained: Sequence[Explanation]) -> Table:
     rows = []
     for explanation in explained:
         for one in explanation.bottlenecks:
@@ -88,10 +89,10 @@ def _bottlenecks(explained: Sequence[Explanation]) -> TopicTable:
     note = "“or” joins resources that this run cannot tell apart"
     if any(one.resource.hidden for each in explained for one in each.bottlenecks):
         note += ". A shared resource without a name may be a PCIe switch that the topology does not show"
-    return TopicTable("Bottlenecks", headings, tuple(rows), (1, 3), note)
+    return Table("Bottlenecks", headings, tuple(rows), (1, 3), note)
 
 
-def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> TopicTable:
+def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> Table:
     """Builds the table of cases; equal cases share a row with the one farthest below its prediction."""
     groups = group_by(
         predicted.cases,
@@ -136,7 +137,7 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
             f"; {count(predicted.lacking, 'case')} could not be predicted, as a flow was not measured alone"
         )
     one = f", {format_size(sizes[0])}" if len(sizes) == 1 else ""
-    return TopicTable(f"Predicted vs measured{one}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
+    return Table(f"Predicted vs measured{one}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
 
 
 def _order(case: Together) -> tuple[object, ...]:

@@ -14,7 +14,8 @@ from byteways.explain.claims.finding import Finding, finding, notice
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import way
 from byteways.explain.claims.wording import least_energy
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
@@ -164,10 +165,10 @@ def topic(index: Index) -> Topic | None:
         )
         for one in measured
     )
-    tables = [TopicTable("", headings, rows, tuple(range(1, 9)))] if rows else []
+    tables = [Table("", headings, rows, tuple(range(1, 9)))] if rows else []
     if reasons := unmeasured(asked):
         listed = tuple((each.reason, str(len(each.cells))) for each in reasons)
-        tables.append(TopicTable("Cases without an energy result", ("reason", "cases"), listed, (1,)))
+        tables.append(Table("Cases without an energy result", ("reason", "cases"), listed, (1,)))
     return Topic("energy", "Energy", INTRODUCTION, tuple(tables))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
-from byteways.explain.display.topic import TopicTable
+from byteways.explain.display.table import Table
 from byteways.explain.results.counting import listed
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.subjects.ranks import plain_us
@@ -23,7 +23,7 @@ NOTE = (
 _KINDS = {"latency": "round trip", "bandwidth": "message"}
 
 
-def tables(title: str, members: Sequence[Result]) -> Iterator[TopicTable]:
+def tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
     """Yields a table of first and later times, if a case began with something new."""
     rows = []
     by_size = group_by(members, lambda cell: (cell.record.size_bytes, _kind(cell), cell.record.pattern))
@@ -40,7 +40,7 @@ def tables(title: str, members: Sequence[Result]) -> Iterator[TopicTable]:
         )
     if rows:
         headings = ("size", "operation", "first, µs", "later, µs", "new")
-        yield TopicTable(f"{title}: first use", headings, tuple(rows), (0, 2, 3), NOTE)
+        yield Table(f"{title}: first use", headings, tuple(rows), (0, 2, 3), NOTE)
 
 
 def _kind(cell: Result) -> str:

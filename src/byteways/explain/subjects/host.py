@@ -92,16 +92,16 @@ def _engines(claim: Claim, fast: ResultGroup, slow: ResultGroup) -> str:
 def first_touch(index: Index) -> Iterator[Finding]:
     """Reports the memory kind for which first touch matters most."""
     found: list[tuple[Claim, Result, Result]] = []
-    for grid in first_touch_tables(index.ranked):
-        for row in grid.rows:
+    for table in first_touch_tables(index.ranked):
+        for (label, *_), results in zip(table.rows, table.results, strict=True):
             known = [
-                (cell, touch) for cell, touch in zip(row.cells, grid.columns, strict=True) if cell is not None
+                (shown.result, touch) for shown, touch in zip(results, table.headings, strict=True) if shown
             ]
             if len(known) < 2:
                 continue
             fast, fast_touch = max(known, key=lambda item: item[0].value)
             slow, slow_touch = min(known, key=lambda item: item[0].value)
-            names = f"{row.label} first touched by {fast_touch}", f"by {slow_touch}"
+            names = f"{label} first touched by {fast_touch}", f"by {slow_touch}"
             claim = compare(fast, slow, kind="first touch", ways=len(known), names=names)
             if claim.leads and claim.effect >= FACTOR:
                 found.append((claim, fast, slow))

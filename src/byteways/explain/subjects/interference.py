@@ -14,7 +14,8 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import sentence
 from byteways.explain.claims.wording import keeps_speed, longer_by, no_difference, not_slowed, shorter_during
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
@@ -139,13 +140,13 @@ def topic(index: Index) -> Topic | None:
     )
     tables = []
     if rows := tuple(_row(pair) for pair in pairs if pair.together):
-        tables.append(TopicTable("", headings, rows, (2, 3, 4, 5, 6, 7), note))
+        tables.append(Table("", headings, rows, (2, 3, 4, 5, 6, 7), note))
     if apart := [pair for pair in pairs if not pair.together]:
         tables.append(_not_simultaneous_table(apart))
     return Topic("slowdown", "Slowdown by concurrent transfers", lead, tuple(tables))
 
 
-def _not_simultaneous_table(pairs: Sequence[Slowdown]) -> TopicTable:
+def _not_simultaneous_table(pairs: Sequence[Slowdown]) -> Table:
     """Builds the table of pairs that shared no measurement window."""
     headings = (
         *("measured", "transfer", "alone", "with it", "transfer alone, GB/s", "while it ran, GB/s"),
@@ -153,7 +154,7 @@ def _not_simultaneous_table(pairs: Sequence[Slowdown]) -> TopicTable:
     )
     note = "The two did not overlap, so these times and rates show each by itself, not a slowdown."
     rows = tuple(_not_simultaneous_row(pair) for pair in pairs)
-    return TopicTable("Without overlap", headings, rows, (2, 3, 4, 5, 6), note)
+    return Table("Without overlap", headings, rows, (2, 3, 4, 5, 6), note)
 
 
 def _not_simultaneous_row(pair: Slowdown) -> tuple[str, ...]:

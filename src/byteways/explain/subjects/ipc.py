@@ -11,7 +11,8 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import difference, difference_text, tie
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, uses_ipc, within_a_process
@@ -118,7 +119,7 @@ def topic(index: Index) -> Topic | None:
     return Topic("ipc", "Memory of another process (IPC)", INTRODUCTION, tables)
 
 
-def _table(place: str, members: Sequence[IpcComparison]) -> TopicTable:
+def _table(place: str, members: Sequence[IpcComparison]) -> Table:
     unit = "µs" if members[0].is_time else "GB/s"
     rows = [
         (
@@ -137,7 +138,7 @@ def _table(place: str, members: Sequence[IpcComparison]) -> TopicTable:
         f"opened by IPC, {unit}",
         "IPC beside one process",
     )
-    return TopicTable(place, headings, tuple(rows), (1, 2, 3), note_of(rows))
+    return Table(place, headings, tuple(rows), (1, 2, 3), note_of(rows))
 
 
 def _figure(result: ResultGroup, is_time: bool) -> str:

@@ -14,7 +14,8 @@ from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import largest, multiple
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import chases
@@ -172,7 +173,7 @@ def topic(index: Index) -> Topic | None:
     return Topic("loaded-latency", "Latency under load", lead, (_table(curves),), charts)
 
 
-def _table(curves: Sequence[LoadCurve]) -> TopicTable:
+def _table(curves: Sequence[LoadCurve]) -> Table:
     headings = (
         "latency of",
         "under load of",
@@ -207,7 +208,7 @@ def _table(curves: Sequence[LoadCurve]) -> TopicTable:
         )
     apart = sum(curve.apart for curve in curves)
     note = f"Excludes {count(apart, 'case')} in which the latency measurement and the load did not overlap."
-    return TopicTable("", headings, tuple(rows), tuple(range(2, len(headings))), note if apart else "")
+    return Table("", headings, tuple(rows), tuple(range(2, len(headings))), note if apart else "")
 
 
 def _chart(walk: Walk, curves: Sequence[LoadCurve]) -> Chart:

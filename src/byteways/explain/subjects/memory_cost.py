@@ -14,7 +14,8 @@ from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import no_difference, slower_copies
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, group_by
@@ -185,7 +186,7 @@ def topic(index: Index) -> Topic | None:
     return Topic("memory-cost", "Allocation cost", _INTRODUCTION, tuple(tables), tuple(_charts(steps)))
 
 
-def _table(steps: Sequence[StepCost]) -> TopicTable:
+def _table(steps: Sequence[StepCost]) -> Table:
     sizes = sorted({cell.record.size_bytes for cost in steps for cell in cost.cells})
     rows = []
     for cost in steps:
@@ -201,14 +202,14 @@ def _table(steps: Sequence[StepCost]) -> TopicTable:
         rows.append((step.interface, step.memory, step.devices, step.options, *figures, per_gib))
     headings = ("step", "memory", "devices", "options", *(format_size(size) for size in sizes), "per GiB")
     note = "* has a warning" if any("*" in text for row in rows for text in row) else ""
-    return TopicTable("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), note)
+    return Table("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), note)
 
 
 def _mark(cell: Result) -> str:
     return "*" if cell.warning_ids else ""
 
 
-def _payoff_table(paid: Sequence[PayOff]) -> TopicTable:
+def _payoff_table(paid: Sequence[PayOff]) -> Table:
     rows = tuple(
         (
             each.path,
@@ -232,7 +233,7 @@ def _payoff_table(paid: Sequence[PayOff]) -> TopicTable:
         "Never: copies of registered memory take more time than of pageable memory. Open: the intervals "
         "overlap."
     )
-    return TopicTable("When registration pays off", headings, rows, (1, 2, 3, 4, 5), note)
+    return Table("When registration pays off", headings, rows, (1, 2, 3, 4, 5), note)
 
 
 def _charts(steps: Sequence[StepCost]) -> list[Chart]:

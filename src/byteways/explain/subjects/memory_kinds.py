@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, link_class, unidirectional
 from byteways.explain.results.summary import Result, group_by
@@ -57,7 +58,7 @@ def _varies(cell: Result, side: str) -> bool:
     return other.memory in _PLAIN and other.first_touch in (None, other.device)
 
 
-def _table(title: str, side: str, members: Sequence[Result]) -> TopicTable | None:
+def _table(title: str, side: str, members: Sequence[Result]) -> Table | None:
     if not members:
         return None
     size = max(cell.record.size_bytes for cell in members)
@@ -86,7 +87,7 @@ def _table(title: str, side: str, members: Sequence[Result]) -> TopicTable | Non
             for figure, column in zip(figures, columns, strict=True)
         )
         heat.append((None, None, *shares))
-    return TopicTable(
+    return Table(
         f"{title}, {format_size(size)}, by memory of the {side}",
         (f"{side} memory", "first touch", *(f"{column}, GB/s" for column in columns)),
         tuple(body),

@@ -10,7 +10,8 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import difference_text
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.collectives import members_of, ranks_of
@@ -50,7 +51,7 @@ def topic(index: Index) -> Topic | None:
     alike = group_by(pairs_at_once(index.cells), _alike)
     if not alike:
         return None
-    tables: list[TopicTable] = []
+    tables: list[Table] = []
     for key, members in alike.items():
         tables += _tables(", ".join(filter(None, key)), members)
     return Topic("message-rate", "Messages of several pairs at once", INTRODUCTION, tuple(tables))
@@ -60,13 +61,13 @@ def _alike(cell: Result) -> tuple[str, str, str]:
     return library(cell), memory(cell), settings(cell)
 
 
-def _tables(title: str, members: Sequence[Result]) -> Iterator[TopicTable]:
+def _tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
     """Yields messages per second and bandwidth, a row per size and a column per number of pairs."""
     yield _table(f"{title}: million messages/s", members, _millions)
     yield _table(f"{title}: GB/s of all pairs", members, gb_figure)
 
 
-def _table(title: str, members: Sequence[Result], figure: Callable[[Result], str]) -> TopicTable:
+def _table(title: str, members: Sequence[Result], figure: Callable[[Result], str]) -> Table:
     counts = sorted({ranks_of(cell) for cell in members})
     at = {(cell.record.size_bytes, ranks_of(cell)): cell for cell in members}
     rows = [
@@ -75,7 +76,7 @@ def _table(title: str, members: Sequence[Result], figure: Callable[[Result], str
     ]
     headings = ("size", *(_pairs(count // 2) for count in counts))
     note = note_of(rows, AS_OSU * as_osu(members), versions(members))
-    return TopicTable(title, headings, tuple(rows), tuple(range(len(headings))), note)
+    return Table(title, headings, tuple(rows), tuple(range(len(headings))), note)
 
 
 def _pairs(count: int) -> str:

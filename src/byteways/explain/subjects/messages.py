@@ -12,7 +12,8 @@ from byteways.explain.claims.phrases import rate, sentence, span
 from byteways.explain.claims.wording import difference, tie
 from byteways.explain.display.chart import Chart, Series
 from byteways.explain.display.curves import rates_over_size, result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import (
@@ -102,7 +103,7 @@ def topic(index: Index) -> Topic | None:
     cells = messages(index.cells)
     if not cells:
         return None
-    tables: list[TopicTable] = []
+    tables: list[Table] = []
     charts: list[Chart] = []
     places = _places(index, cells)
     for members in places:
@@ -150,7 +151,7 @@ def _ends(index: Index, members: Sequence[Result]) -> str:
     return f"{between[0].lower()}{between[1:]}, median of {count(len(paths), 'path')}"
 
 
-def _tables(title: str, members: Sequence[Result]) -> Iterator[TopicTable]:
+def _tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
     """Yields a table for each window; each includes the latency, which has no window."""
     rates = [cell for cell in members if not is_latency(cell)]
     latency = [cell for cell in members if is_latency(cell)]
@@ -165,7 +166,7 @@ def _tables(title: str, members: Sequence[Result]) -> Iterator[TopicTable]:
         yield _table(f"{title}, window of {asked}", sizes, (*some, *latency))
 
 
-def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> TopicTable:
+def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Table:
     rows: list[tuple[str, ...]] = []
     windows = any(map(_has_windows, members))
     by_size = group_by(members, lambda cell: cell.record.size_bytes)
@@ -190,7 +191,7 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Topic
     shown = len(headings) if windows else len(headings) - 1
     rows = [row[:shown] for row in rows]
     note = note_of(rows, AS_OSU * as_osu(members), versions(members))
-    return TopicTable(title, headings[:shown], tuple(rows), tuple(range(shown)), note)
+    return Table(title, headings[:shown], tuple(rows), tuple(range(shown)), note)
 
 
 def _charts(title: str, members: Sequence[Result], plain: Sequence[Result]) -> list[Chart]:

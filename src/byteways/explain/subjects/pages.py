@@ -13,7 +13,8 @@ from byteways.explain.claims.phrases import rate, way
 from byteways.explain.claims.wording import fastest_by_size, longer
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, kind, link_class, unidirectional
@@ -160,7 +161,7 @@ def _figure(group: ResultGroup | None) -> str:
     return format_bandwidth(group.value).removesuffix(" GB/s") + "*" * doubted
 
 
-def _table(sizes: Sequence[Compared]) -> TopicTable:
+def _table(sizes: Sequence[Compared]) -> Table:
     rows = [
         (
             format_size(one.size_bytes),
@@ -185,7 +186,7 @@ def _table(sizes: Sequence[Compared]) -> TopicTable:
     if any(row[-1] == UNKNOWN_METHOD for row in rows):
         note += " Whether touched pages migrated is unknown: 'on demand' is the requested mode."
     words = headings.index("by")
-    return TopicTable(
+    return Table(
         _title(sizes[0]),
         tuple(headings[index] for index in told),
         tuple(tuple(row[index] for index in told) for row in rows),

@@ -10,7 +10,8 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import longer_by, no_difference
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import device_order
@@ -101,7 +102,7 @@ def _half(cell: Result) -> float:
     return cell.value / 2
 
 
-def _gpu_matrices(members: Sequence[Result]) -> list[TopicTable]:
+def _gpu_matrices(members: Sequence[Result]) -> list[Table]:
     """Builds a matrix per method and memory kind; the diagonal of each holds ping-pongs within a GPU."""
     within = [cell for cell in members if way(cell) == "within"]
     tables = []
@@ -120,7 +121,7 @@ def _gpu_matrices(members: Sequence[Result]) -> list[TopicTable]:
 
 def _matrix(
     title: str, corner: str, names: Sequence[str], at: dict[tuple[str, str], float], note: str = ""
-) -> TopicTable:
+) -> Table:
     greatest = max(at.values())
     rows = tuple(
         (row, *(three_digits(at[row, column]) if (row, column) in at else "" for column in names))
@@ -130,10 +131,10 @@ def _matrix(
         (None, *(at[row, column] / greatest if (row, column) in at else None for column in names))
         for row in names
     )
-    return TopicTable(title, (corner, *names), rows, tuple(range(1, len(names) + 1)), note, heat)
+    return Table(title, (corner, *names), rows, tuple(range(1, len(names) + 1)), note, heat)
 
 
-def _pairs(members: Sequence[Result]) -> TopicTable:
+def _pairs(members: Sequence[Result]) -> Table:
     rows = []
     for cell in members:
         executor, partner = sides(cell)
@@ -142,7 +143,7 @@ def _pairs(members: Sequence[Result]) -> TopicTable:
             (executor, partner, " and ".join(words), format_time(_half(cell)), format_time(cell.value))
         )
     headings = ("begins", "answers", "words in", "one way", "round trip")
-    return TopicTable("With CPUs", headings, tuple(rows), (3, 4))
+    return Table("With CPUs", headings, tuple(rows), (3, 4))
 
 
 def _cores(cell: Result) -> tuple[Core, Core]:
@@ -159,7 +160,7 @@ def _class(first: Core, second: Core, topology: Topology) -> str:
     return f"{first[0]}, one L{level}" if level is not None else f"{first[0]}, no shared cache"
 
 
-def _classes(members: Sequence[Result], topology: Topology) -> TopicTable:
+def _classes(members: Sequence[Result], topology: Topology) -> Table:
     by_class = group_by(members, lambda cell: _class(*_cores(cell), topology))
     rows = []
     for name, some in sorted(by_class.items(), key=lambda item: median(map(_half, item[1]))):
@@ -168,10 +169,10 @@ def _classes(members: Sequence[Result], topology: Topology) -> TopicTable:
         rows.append((name, str(len(some)), *(format_time(value) for value in spread)))
     headings = ("cores of", "pairs", "least", "median", "most")
     note = "Cores that share a cache are assumed to have consecutive numbers."
-    return TopicTable("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
+    return Table("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
 
 
-def _core_matrix(members: Sequence[Result]) -> TopicTable:
+def _core_matrix(members: Sequence[Result]) -> Table:
     at: dict[tuple[str, str], float] = {}
     found: set[Core] = set()
     for cell in members:

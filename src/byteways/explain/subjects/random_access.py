@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from byteways.explain.claims.phrases import supported
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import device_order
 from byteways.explain.results.summary import Part, Result
@@ -47,7 +48,7 @@ def topic(index: Index) -> Topic | None:
         return None
     rows = tuple(map(_row, sorted(cells, key=_order)))
     note = note_of(rows, NOTE)
-    table = TopicTable("Random access", HEADINGS, rows, (2, 3, 5, 6, 7), note)
+    table = Table("Random access", HEADINGS, rows, (2, 3, 5, 6, 7), note)
     return Topic("random-access", "Random access", INTRODUCTION, (table,))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from byteways.explain.claims.phrases import percent
-from byteways.explain.display.topic import TopicTable
+from byteways.explain.display.table import Table
 from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.ranks import gb_figure, library, note_of, settings, us_figure, versions
 from byteways.plan.interfaces import metric_of
@@ -21,7 +21,7 @@ NOT_THERE = "–"
 Memories = Mapping[tuple[str, str], Result]
 
 
-def matrices(cells: Iterable[Result]) -> Iterator[TopicTable]:
+def matrices(cells: Iterable[Result]) -> Iterator[Table]:
     """Yields the tables of messages in one direction between two ranks, by memory of both ends.
 
     Latencies are of the smallest size, bandwidths of every size.
@@ -54,7 +54,7 @@ def _end(cell: Result, side: str) -> str:
     return f"{buffer.device} {buffer.memory}{touched}"
 
 
-def _tables(pairs: Memories, size: str, is_latency: bool) -> Iterator[TopicTable]:
+def _tables(pairs: Memories, size: str, is_latency: bool) -> Iterator[Table]:
     first = next(iter(pairs.values()))
     between = f"rank {first.source.rank} to rank {first.destination.rank}"
     cache = "warm" if first.record.cache == "warm" and not is_latency else ""
@@ -77,7 +77,7 @@ def _tables(pairs: Memories, size: str, is_latency: bool) -> Iterator[TopicTable
 
 def _table(
     title: str, pairs: Memories, figure: Callable[[Result], str], share: Callable[[Result], float], note: str
-) -> TopicTable:
+) -> Table:
     senders, receivers = (sorted({pair[side] for pair in pairs}, key=_order) for side in (0, 1))
     rows = tuple(
         (sender, *(figure(pairs[sender, end]) if (sender, end) in pairs else NOT_THERE for end in receivers))
@@ -90,7 +90,7 @@ def _table(
     missing = any(NOT_THERE in row for row in rows)
     notes = (note, f"{NOT_THERE}: no result (skipped or failed: listed below)" * missing)
     columns = tuple(range(1, len(receivers) + 1))
-    return TopicTable(title, ("from \\ to", *receivers), rows, columns, note_of(rows, *notes), heat)
+    return Table(title, ("from \\ to", *receivers), rows, columns, note_of(rows, *notes), heat)
 
 
 def _order(end: str) -> tuple[str, int, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from byteways.explain.claims.phrases import percent
-from byteways.explain.display.topic import TopicTable
+from byteways.explain.display.table import Table
 from byteways.explain.results.selection import kind, label_order
 from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.ranks import gb_figure, library, memory, note_of, settings, us_figure, versions
@@ -19,7 +19,7 @@ LEAST_RANKS = 3
 ResultsByRankPair = Mapping[tuple[str, str], Result]
 
 
-def matrices(cells: Iterable[Result]) -> Iterator[TopicTable]:
+def matrices(cells: Iterable[Result]) -> Iterator[Table]:
     """Yields the tables of messages in one direction, where every ordered pair of ranks was measured.
 
     Latencies are of the smallest size, bandwidths of the largest.
@@ -52,7 +52,7 @@ def _all_pairs(cells: Sequence[Result]) -> ResultsByRankPair:
     return pairs if complete else {}
 
 
-def _tables(pairs: ResultsByRankPair, size: str, is_latency: bool) -> Iterator[TopicTable]:
+def _tables(pairs: ResultsByRankPair, size: str, is_latency: bool) -> Iterator[Table]:
     first = next(iter(pairs.values()))
     between = {(sender, to): cell for (sender, to), cell in pairs.items() if sender != to}
     how = ", ".join(part for part in (library(first), memory(first), settings(first)) if part)
@@ -85,7 +85,7 @@ def _table(
     figure: Callable[[Result], str],
     share: Callable[[Result], float],
     note: str,
-) -> TopicTable:
+) -> Table:
     ends = sorted({end for pair in pairs for end in pair}, key=label_order)
     rows = tuple(
         (sender, *(figure(pairs[sender, end]) if (sender, end) in pairs else "–" for end in ends))
@@ -95,4 +95,4 @@ def _table(
         (None, *(share(pairs[sender, end]) if sender != end else None for end in ends)) for sender in ends
     )
     columns = tuple(range(1, len(ends) + 1))
-    return TopicTable(title, ("from \\ to", *ends), rows, columns, note_of(rows, note), heat)
+    return Table(title, ("from \\ to", *ends), rows, columns, note_of(rows, note), heat)

@@ -14,7 +14,8 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import of_peak, percent, rate, span, way
 from byteways.explain.claims.wording import faster, faster_directly, least_gain, less
-from byteways.explain.display.grids import Grid, GridRow
+from byteways.explain.display.grids import table_of_results
+from byteways.explain.display.table import Table
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind, unidirectional
 from byteways.explain.results.summary import Result, group_by
@@ -69,7 +70,7 @@ def _cut(cell: Result) -> bool:
     return any(name in cell.record.options for name in _CUT)
 
 
-def route_tables(found: Sequence[Result]) -> list[Grid]:
+def route_tables(found: Sequence[Result]) -> list[Table]:
     """Returns per pair of ends a table of paths × size, then pieces × depth for each number of paths."""
     cells = routed(found)
     grids = []
@@ -77,34 +78,28 @@ def route_tables(found: Sequence[Result]) -> list[Grid]:
         record = members[0].record
         issued = f", {record.access}" if record.source[:3] == record.destination[:3] else ""
         grids.append(_by_size(f"{record.source} > {record.destination}{issued}", members))
-    for (_, how, size), members in group_by(
+    for (_, how, _), members in group_by(
         [cell for cell in cells if _cut(cell)],
         lambda cell: (_line(cell), way_of(cell), cell.record.size_bytes),
     ).items():
         title = f"{members[0].record.path}, {how}, by the size of pieces and how many are in flight"
-        grids.append(_by_pieces(title, size, members))
+        grids.append(_by_pieces(title, members))
     return grids
 
 
-def _by_size(title: str, members: Sequence[Result]) -> Grid:
+def _by_size(title: str, members: Sequence[Result]) -> Table:
     sizes = sorted({cell.record.size_bytes for cell in members})
     rows = group_by(sorted(members, key=lambda cell: (paths_in(cell), way_of(cell))), way_of)
-    return Grid(
+    by_size = [{cell.record.size_bytes: cell for cell in same} for same in rows.values()]
+    return table_of_results(
         f"{title}, by number of paths",
-        "paths \\ size",
-        tuple(format_size(size) for size in sizes),
-        tuple(GridRow(way, _at(some, sizes)) for way, some in rows.items()),
-        "bandwidth",
-        sizes[0] if len(sizes) == 1 else None,
+        ("paths \\ size", *map(format_size, sizes)),
+        list(rows),
+        [[cells.get(size) for size in sizes] for cells in by_size],
     )
 
 
-def _at(some: Sequence[Result], sizes: Sequence[int]) -> tuple[Result | None, ...]:
-    held = {cell.record.size_bytes: cell for cell in some}
-    return tuple(held.get(size) for size in sizes)
-
-
-def _by_pieces(title: str, size: int, members: Sequence[Result]) -> Grid:
+def _by_pieces(title: str, members: Sequence[Result]) -> Table:
     from byteways.plan.relays import DEFAULT_DEPTH, DEFAULT_PIECE_BYTES
 
     at = {
@@ -115,15 +110,11 @@ def _by_pieces(title: str, size: int, members: Sequence[Result]) -> Grid:
         for cell in members
     }
     pieces, depths = (sorted({key[axis] for key in at}) for axis in (0, 1))
-    return Grid(
+    return table_of_results(
         title,
-        "piece \\ in flight",
-        tuple(f"{depth}" for depth in depths),
-        tuple(
-            GridRow(format_size(piece), tuple(at.get((piece, depth)) for depth in depths)) for piece in pieces
-        ),
-        "bandwidth",
-        size,
+        ("piece \\ in flight", *map(str, depths)),
+        list(map(format_size, pieces)),
+        [[at.get((piece, depth)) for depth in depths] for piece in pieces],
     )
 
 

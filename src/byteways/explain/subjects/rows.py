@@ -11,7 +11,8 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, span
 from byteways.explain.claims.wording import faster, wins
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind
 from byteways.explain.results.summary import Result, group_by
@@ -104,7 +105,7 @@ def topic(index: Index) -> Topic | None:
     )
 
 
-def _table(members: Sequence[Result]) -> TopicTable:
+def _table(members: Sequence[Result]) -> Table:
     record = members[0].record
     interfaces = sorted({cell.record.interface for cell in members})
     rows, heat = [], []
@@ -117,7 +118,7 @@ def _table(members: Sequence[Result]) -> TopicTable:
         }
         rows.append((*_named(shape), *(_figure(best.get(name)) for name in interfaces)))
         heat.append((None, None, None, *(_share(best.get(name), greatest) for name in interfaces)))
-    return TopicTable(
+    return Table(
         f"{record.source} > {record.destination}, {format_size(record.size_bytes)} of rows, GB/s",
         ("work", "width", "pitch", *interfaces),
         tuple(rows),

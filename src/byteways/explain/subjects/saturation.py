@@ -12,7 +12,8 @@ from byteways.explain.claims.phrases import percent, rate
 from byteways.explain.claims.wording import fills
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, variant
@@ -144,7 +145,7 @@ def topic(index: Index) -> Topic | None:
     )
 
 
-def _table(curves: Sequence[Saturation]) -> TopicTable:
+def _table(curves: Sequence[Saturation]) -> Table:
     headings = (
         *("path", "interface", "size", "counts", "blocks to saturate", "GB/s there", "best, GB/s"),
         *("at blocks", "multiprocessors", "share of multiprocessors"),
@@ -154,7 +155,7 @@ def _table(curves: Sequence[Saturation]) -> TopicTable:
         "“>”: within 5 % of the maximum only at the largest number tried; more blocks may reach more. "
         "Share of multiprocessors: if each block had one to itself."
     )
-    return TopicTable("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), note)
+    return Table("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), note)
 
 
 def _row(curve: Saturation) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ from byteways.explain.claims.compare import moved
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.display.chart import Axis, Chart, Point, Series
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
@@ -118,7 +119,7 @@ def _said(cell: Result, value: float) -> str:
     return format_bandwidth(value) if _unit(cell) == "bandwidth" else format_time(value)
 
 
-def _table(series: Sequence[ChangeOverRounds]) -> TopicTable | None:
+def _table(series: Sequence[ChangeOverRounds]) -> Table | None:
     if not series:
         return None
     rows = []
@@ -138,7 +139,7 @@ def _table(series: Sequence[ChangeOverRounds]) -> TopicTable | None:
             )
         )
     headings = ("case", "size", "rounds", "first third", "last third", "change", "settled", "least", "most")
-    return TopicTable("All cases over the rounds", headings, tuple(rows), (1, 2, 3, 4, 5, 7, 8))
+    return Table("All cases over the rounds", headings, tuple(rows), (1, 2, 3, 4, 5, 7, 8))
 
 
 def _chart(series: Sequence[ChangeOverRounds], unit: str) -> Chart | None:
@@ -168,7 +169,7 @@ def _point(minutes: float, record: Record, scale: float, cell: Result) -> Point:
     return Point(minutes, value / scale, low / scale, high / scale, said)
 
 
-def _health(records: Sequence[Record]) -> TopicTable | None:
+def _health(records: Sequence[Record]) -> Table | None:
     """Tabulates clocks, temperature and power over the run, and the increments of error counters."""
     readings: dict[str, list[Mapping[str, Any]]] = {}
     for record in sorted(records, key=lambda record: record.started_at or ""):
@@ -180,7 +181,7 @@ def _health(records: Sequence[Record]) -> TopicTable | None:
         return None
     rows = tuple((device, *_reading_cells(seen)) for device, seen in sorted(readings.items()))
     headings = ("GPU", "SM clock, MHz", "memory clock, MHz", "temperature, °C", "power, W")
-    return TopicTable(
+    return Table(
         "Health over the run",
         (*headings, *COUNTERS.values()),
         rows,

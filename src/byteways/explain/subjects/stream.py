@@ -10,7 +10,8 @@ from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import gb, of_peak, rate
 from byteways.explain.display.chart import Axis, Chart, ReferenceLine, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, group_by
@@ -158,7 +159,7 @@ def topic(index: Index) -> Topic | None:
     )
 
 
-def _both_counts(made: Sequence[Scan]) -> TopicTable:
+def _both_counts(made: Sequence[Scan]) -> Table:
     headings = (
         *("threads of, arrays", "kernel", "size", "read + write, GB/s", "of peak"),
         *("one direction, GB/s", "between devices: read, GB/s", "written, GB/s", "maximum, GB/s", "at size"),
@@ -168,7 +169,7 @@ def _both_counts(made: Sequence[Scan]) -> TopicTable:
         "are nominal and use the same count."
     )
     rows = tuple(_row(scan) for scan in made)
-    return TopicTable("Bandwidth, both ways of counting", headings, rows, (2, 3, 4, 5, 6, 7, 8, 9), note)
+    return Table("Bandwidth, both ways of counting", headings, rows, (2, 3, 4, 5, 6, 7, 8, 9), note)
 
 
 def _row(scan: Scan) -> tuple[str, ...]:
@@ -196,7 +197,7 @@ def _gb(bytes_per_s: float) -> str:
     return f"{bytes_per_s / 1e9:.1f}"
 
 
-def _map(each: ThreadMap, *, relative: bool) -> TopicTable:
+def _map(each: ThreadMap, *, relative: bool) -> Table:
     """Tabulates threads per block × array size, in GB/s or as percent of the highest."""
     rows, heat = [], []
     least = min(cell.value for cell in each.cells.values()) / each.best
@@ -214,7 +215,7 @@ def _map(each: ThreadMap, *, relative: bool) -> TopicTable:
     title = f"{each.interface}, {each.place}: threads per block × size, {unit}"
     headings = ("threads \\ size", *(format_size(size) for size in each.sizes))
     note = f"The maximum is {format_bandwidth(each.best)}." if relative else ""
-    return TopicTable(title, headings, tuple(rows), tuple(range(len(headings))), note, tuple(heat))
+    return Table(title, headings, tuple(rows), tuple(range(len(headings))), note, tuple(heat))
 
 
 def _shade(part: float, least: float) -> float:

@@ -13,7 +13,8 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import best_by_calls, faster, no_difference, slower
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind
@@ -92,7 +93,7 @@ def topic(index: Index) -> Topic | None:
     )
 
 
-def _table(one: Submission) -> TopicTable:
+def _table(one: Submission) -> Table:
     record, ways = one.first.record, one.ways
     rows = [
         (
@@ -103,7 +104,7 @@ def _table(one: Submission) -> TopicTable:
         for size, at in one.sizes
     ]
     headings = ("size", *(f"{way}, GB/s" for way in ways), *(f"{way}, host ns" for way in ways))
-    return TopicTable(
+    return Table(
         f"{record.interface}, {record.source} > {record.destination}, {record.access}",
         headings,
         tuple(rows),
