@@ -169,18 +169,18 @@ def _print(view: View, progress: str) -> None:
         print_title(console, index, found)
         print_headline(console, index, mark)
         if not found:
-            console.print("\nnothing measured yet")
+            console.print(f"\nnothing {index.voice.measured} yet")
         print_findings(console, found)
 
     def body(console: Console) -> None:
         _print_tables(console, index, mark)
 
     if len(view.records) < MANY_RECORDS:
-        first, rest = rendered(head, mark), rendered(body, mark)
+        first, rest = rendered(head), rendered(body)
     else:
         _ = index.ranked  # both processes need them
-        with computed_in_second_process(lambda: rendered(body, mark)) as wait:
-            first, rest = rendered(head, mark), wait()
+        with computed_in_second_process(lambda: rendered(body)) as wait:
+            first, rest = rendered(head), wait()
     echo_rendered(f"{first}\n{rest}" if rest else first)
 
 

@@ -26,17 +26,14 @@ def findings(run: RecordedRun) -> list[Finding]:
         run: A run, or its existing index.
     """
     index = Index.of(run)
-    found = disambiguate_titles([finding for rule in FINDINGS for finding in rule(index)])
-    if index.simulated:
-        # Marked one by one, as each may be quoted alone.
-        found = [replace(finding, title=f"Simulated: {finding.title}") for finding in found]
-    return sorted(found, key=lambda finding: -finding.importance)
+    found = [replace(finding, simulated=index.simulated) for rule in FINDINGS for finding in rule(index)]
+    return sorted(disambiguate_titles(found), key=lambda finding: -finding.importance)
 
 
 def disambiguate_titles(found: Sequence[Finding]) -> list[Finding]:
     """Returns the findings; those that would give one thing two figures say in what they differ.
 
-    One thing is what a title names, apart from its figures (`Finding.about`).
+    One thing is what a title names except its figures (`Finding.about`).
     """
     differ = {}
     several = group_by(
@@ -47,9 +44,7 @@ def disambiguate_titles(found: Sequence[Finding]) -> list[Finding]:
         names = [name for name in traits[0] if len({each[name] for each in traits}) > 1]
         for one, each in zip(same, traits, strict=True):
             differ[id(one)] = ", ".join(each[name] for name in names if each[name])
-    return [
-        replace(one, title=f"{one.title} [{what}]") if (what := differ.get(id(one))) else one for one in found
-    ]
+    return [replace(one, traits=what) if (what := differ.get(id(one))) else one for one in found]
 
 
 def _traits(result: Operand) -> dict[str, str]:

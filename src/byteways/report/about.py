@@ -12,7 +12,7 @@ from byteways.explain.results.machine_names import gpus
 from byteways.explain.results.progress import progress
 from byteways.explain.results.summary import RecordedRun, Result
 from byteways.explain.two_runs.environments import carriers
-from byteways.record.simulation_mark import is_simulated
+from byteways.record.simulation_mark import is_simulated, voice_of
 from byteways.topology.model import compute_units_name
 from byteways.units import format_size
 
@@ -99,12 +99,13 @@ def method(run: RecordedRun, found: Sequence[Result]) -> tuple[tuple[str, str], 
         return f"{sum(map(bool, map(attrgetter(name), measured)))} of {len(measured)}"
 
     samples = sum(record.time_ns.n for record in measured if record.time_ns)
+    taken = f"{len(measured)} {voice_of(run.manifest).measurements}"
     rows = {
         "Timed by": tally("timed_by"),
         "Behind the gate": yes("gated") if measured else "",
         "Fixed cost removed by slope": yes("slope") if measured else "",
         "Verified": f"{yes('verified')}; checked: {tally('verification')}" if measured else "",
         "Engines": tally("engine"),
-        "Samples": f"{samples} over {len(measured)} measurements of {len(found)} cases" if measured else "",
+        "Samples": f"{samples} over {taken} of {len(found)} cases" if measured else "",
     }
     return tuple((name, value) for name, value in rows.items() if value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from byteways.explain.display.chart import Chart
@@ -26,7 +26,7 @@ from byteways.explain.two_runs.wording_comparison import (
     suspicion,
     values,
 )
-from byteways.record.simulation_mark import is_simulated, mark_of, relabel_as_simulated, subject
+from byteways.record.simulation_mark import is_simulated, mark_of, subject, voice
 from byteways.report.node.changes import draw_changes
 from byteways.report.node.drawing import NodeDrawing
 from byteways.report.views import contention, curve_changes, hierarchy
@@ -113,27 +113,23 @@ class ComparedPage:
 def from_comparison(runs: Sequence[RecordedRun], compared: Comparison) -> ComparedPage:
     """Returns the page of two runs and their comparison."""
     first, second = map(Index.of, runs)
-    simulated = any(is_simulated(run.manifest) for run in runs)
     links = link_changes(compared, first.topology)
     differing = [pair for pair in compared.pairs if pair.claim.differ]
-
-    def told(text: str) -> str:
-        return relabel_as_simulated(text, simulated)
-
+    quote = voice(any(is_simulated(run.manifest) for run in runs)).quote
     return ComparedPage(
         f"{machine(first.topology)}: {headline(compared)}",
-        told(summary(compared)),
-        told(suspicion(compared)),
+        summary(compared),
+        suspicion(compared),
         (_side("first", compared.names[0], runs[0]), _side("second", compared.names[1], runs[1])),
         compared.environment,
         draw_changes(first.topology, links) if first.topology.devices else None,
         tuple(_sentences(links)),
         tuple(CaseChange(row(pair), pair.slower) for pair in differing[:MOST_TABLE_CASES]),
         len(differing),
-        tuple((one.status, f"{one.interface} {one.path}", told(one.reason or "")) for one in compared.lost),
-        tuple(told(text) for text in _notes(compared)),
+        tuple((one.status, f"{one.interface} {one.path}", quote(one.reason or "")) for one in compared.lost),
+        tuple(_notes(compared)),
         _map(compared.pairs, links),
-        tuple(_views(first, second, compared.pairs, simulated)),
+        tuple(_views(first, second, compared.pairs)),
     )
 
 
@@ -158,9 +154,7 @@ def _sentences(links: Iterable[LinkChange]) -> Iterator[str]:
         yield "No link changed in all transfers of an interface over it"
 
 
-def _views(
-    first: Index, second: Index, pairs: Sequence[PairedCase], simulated: bool
-) -> Iterator[ComparedView]:
+def _views(first: Index, second: Index, pairs: Sequence[PairedCase]) -> Iterator[ComparedView]:
     """Yields the sections with charts that have any."""
     told = {
         "curves": ("Bandwidth vs size", CURVES, curve_changes.changes(first, pairs)),
@@ -169,17 +163,8 @@ def _views(
     }
     for anchor, (title, lead, changed) in told.items():
         if changed:
-            shown = tuple(_worded(one, simulated) for one in changed)
+            shown = tuple(one.chart for one in changed)
             yield ComparedView(anchor, title, lead, shown, *_counted(changed))
-
-
-def _worded(changed: Changed, simulated: bool) -> Chart:
-    title, caption = changed.chart.title, changed.chart.caption
-    return replace(
-        changed.chart,
-        title=relabel_as_simulated(title, simulated),
-        caption=relabel_as_simulated(caption, simulated),
-    )
 
 
 def _counted(changed: Sequence[Changed]) -> tuple[str, bool, int]:

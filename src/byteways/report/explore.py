@@ -5,7 +5,7 @@ The page selects and shows; every comparison is made here, by the claims of expl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
@@ -63,14 +63,10 @@ class _Words:
         return self.texts.setdefault(text, len(self.texts))
 
 
-def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
+def explorer(index: Index) -> Explorer | None:
     """Returns the data of all transfers between two buffers; None without any over cold caches.
 
     A mode is the pattern and the cache state: 1 for both directions at once, and 2 for warm caches.
-
-    Args:
-        index: The run.
-        worded: Replaces claims of measuring in texts of a simulated run.
     """
     cells = _between_two(index.cells)
     single = [cell for cell in cells if _mode(cell) == 0]
@@ -94,8 +90,8 @@ def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
         "sizes": sizes,
         "sizeNames": names,
         "ways": list(ways.texts),
-        "cells": _columns(cells, devices, sizes, ways, words, worded),
-        "order": _orders(index, cells, at, devices, sizes, words, worded),
+        "cells": _columns(cells, devices, sizes, ways, words),
+        "order": _orders(index, cells, at, devices, sizes, words),
         "links": {f"{a}>{b}": _links(index, a, b) for a, b in pairs},
         "classes": {f"{a}>{b}": _class(index, a, b) for a, b in pairs},
         "words": list(words.texts),
@@ -177,7 +173,6 @@ def _columns(
     sizes: Sequence[int],
     ways: _Words,
     words: _Words,
-    worded: Callable[[str], str],
 ) -> dict[str, list[Any]]:
     """Returns the results by column; rates in GB/s."""
     place = {name: number for number, name in enumerate(devices)}
@@ -194,7 +189,7 @@ def _columns(
         "text": [supported(cell.value / 1e9, cell.low / 1e9, cell.high / 1e9) for cell in cells],
         "share": [round(100 * cell.fraction, 1) if cell.fraction is not None else None for cell in cells],
         "engine": [words(cell.record.engine or "unknown") for cell in cells],
-        "warnings": [words(worded(", ".join(cell.warning_ids))) for cell in cells],
+        "warnings": [words(", ".join(cell.warning_ids)) for cell in cells],
     }
 
 
@@ -209,7 +204,6 @@ def _orders(
     devices: Sequence[str],
     sizes: Sequence[int],
     words: _Words,
-    worded: Callable[[str], str],
 ) -> list[list[Any]]:
     """Returns the ways of each pair and size in their order: [from, to, size, mode, cells, verdicts, stands].
 
@@ -232,7 +226,7 @@ def _orders(
                     sizes.index(size),
                     mode,
                     [at[cell.record.case_id] for cell, _ in order],
-                    [words(worded(verdict)) for _, verdict in order],
+                    [words(verdict) for _, verdict in order],
                     [at[cell.record.case_id] if cell else None for cell in best],
                 ]
             )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 from byteways.explain.best.headline import Gap, Lead, headline
@@ -26,7 +25,7 @@ from byteways.explain.subjects.routes import route_tables
 from byteways.explain.subjects.study import repeated
 from byteways.explain.tables import Tables, tables
 from byteways.explain.topics import topics
-from byteways.record.simulation_mark import mark_of, relabel_as_simulated, subject
+from byteways.record.simulation_mark import mark_of, subject
 from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.report.about import devices, facts, method
 from byteways.report.evidence import Evidence, cases_of, evidence, places
@@ -94,37 +93,10 @@ class Page:
 
 #: Findings beside the picture of the node.
 FIRST_FINDINGS = 3
-#: Fields of a page that are data, whose words are not replaced in simulated runs.
-_DATA = ("mark", "explorer", "manifest")
 
 
-def from_run(run: RecordedRun, beside: RecordedRun | None = None) -> Page:
+def from_run(whole: RecordedRun, beside: RecordedRun | None = None) -> Page:
     """Returns the page of a run; `beside`: of the same study on another machine, drawn with it."""
-    page = _page(run, beside)
-    if not page.simulated:
-        return page
-    texts = {item.name: _worded(getattr(page, item.name)) for item in fields(page) if item.name not in _DATA}
-    return replace(page, **texts)
-
-
-def _worded(value: Any) -> Any:
-    """Replaces claims of measuring in all texts of a simulated run's page."""
-    if isinstance(value, str):
-        return relabel_as_simulated(value, True)
-    if isinstance(value, Finding):  # worded for a simulated run when it was made
-        return value
-    if isinstance(value, tuple):
-        return tuple(_worded(item) for item in value)
-    if isinstance(value, dict):
-        return {name: _worded(item) for name, item in value.items()}
-    if isinstance(value, Chart):  # its points are worded where they are made
-        return replace(value, title=_worded(value.title), caption=_worded(value.caption))
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{item.name: _worded(getattr(value, item.name)) for item in fields(value)})
-    return value
-
-
-def _page(whole: RecordedRun, beside: RecordedRun | None) -> Page:
     run = Index.of(whole)
     run.beside = beside
     manifest, found = run.manifest, run.cells
@@ -148,7 +120,7 @@ def _page(whole: RecordedRun, beside: RecordedRun | None) -> Page:
         drawing=with_hosts(draw(run.topology, link_rates(run, found_out)), run)
         if run.topology.devices
         else None,
-        explorer=explorer(run, partial(relabel_as_simulated, simulated=run.simulated)),
+        explorer=explorer(run),
         devices=devices(run),
         topology_notes=run.topology.notes,
         parts={part.anchor: part for part in _parts(run, all_tables) if part.tables or part.charts},
@@ -221,7 +193,7 @@ def _best(entry: Ranking | None) -> PageBest | None:
     details = f"{entry.variant.label()}\nmedian of {len(entry.group.cells)} path(s)"
     return PageBest(
         entry.variant.interface,
-        replace(entry.variant, cache="cold").label().partition(", ")[2],  # the row shows the cache state
+        replace(entry.variant, cache="cold").settings,  # the row shows the cache state
         rate(entry.group),
         ", ".join(tied_interfaces(entry)),
         details,

@@ -12,19 +12,24 @@ from typing import Any
 
 from byteways.explain.best.decisions import NEAR_SIZE_FACTOR, Decision, Decisions, Place, decisions
 from byteways.explain.best.ranking import Ranking, Rival
-from byteways.explain.best.wording_rankings import faster_elsewhere, margin, runner_up, tied_interfaces
+from byteways.explain.best.wording_rankings import (
+    NO_LEAD_OVER,
+    faster_elsewhere,
+    margin,
+    runner_up,
+    tied_interfaces,
+)
 from byteways.explain.claims.phrases import rate
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, ResultGroup
 from byteways.explain.results.variants import Variant
+from byteways.record.simulation_mark import Voice
 from byteways.units import format_size
 
 #: Sizes at which latency dominates, and latency and bandwidth; bandwidth does at the large size of the run.
 SMALL_SIZES = (4 * 2**10, 2**20)
 #: Sizes from which on launch overhead no longer counts, so that one may stand for another.
 LARGE = 16 * 2**20
-#: Shown instead of a value: nothing measured near the size; too few rounds to rank.
-NOT_MEASURED, TOO_FEW_TO_RANK = "not measured", "too few rounds"
 #: Kinds of pair (selection.KINDS) in table order.
 ORDER = ("cpu-gpu", "gpu-cpu", "gpu-gpu", "gpu", "cpu", "cpu-cpu")
 PAIR_LABELS = {
@@ -76,6 +81,12 @@ class Lead:
     def margin(self) -> str:
         return margin(self.ranking)
 
+    def text(self, wanted: int, tie: str) -> str:
+        """`copy 396 GB/s, 5.4 % over kernel`; `tie` stands before those from which it does not differ."""
+        at = self.size_said(wanted)
+        result = f"{self.name} {self.figure}{' ' + at if at else ''}"
+        return ", ".join(filter(None, (result, margin(self.ranking, tie=tie), self.by_default, self.doubts)))
+
     @property
     def figure(self) -> str:
         """`396 GB/s`, `197 to 392 GB/s` if the pairs differ."""
@@ -109,7 +120,7 @@ class Lead:
     @property
     def how(self) -> str:
         """Access, memory and options if not default: `write`, `pinned`."""
-        return self.variant.label().partition(", ")[2]
+        return self.variant.settings
 
     def size_said(self, wanted: int) -> str:
         """`at 64 KiB` if that is not the column's size."""
@@ -118,9 +129,10 @@ class Lead:
 
 @dataclass(frozen=True)
 class Gap:
-    """Why there is no lead."""
+    """Why there is no lead, and whether anything was measured."""
 
     reason: str
+    measured: bool
 
 
 @dataclass(frozen=True)
@@ -137,7 +149,8 @@ class Headline:
 
 def headline(run: RecordedRun) -> Headline | None:
     """Returns the table; None if nothing suitable was measured in enough rounds."""
-    found = decisions(Index.of(run))
+    index = Index.of(run)
+    found = decisions(index)
     places = found.plain_places()
     if not places:
         return None
@@ -148,7 +161,7 @@ def headline(run: RecordedRun) -> Headline | None:
         classes = [place for place in places if place.kind == name]
         for place in sorted(classes, key=lambda place: -_reach(found.large(place))):
             named = place.link_class and (name == "gpu-gpu" or len(classes) > 1)
-            leads = tuple(_entry(found, place, size) for size in sizes)
+            leads = tuple(_entry(found, place, size, index.voice) for size in sizes)
             label = f"{PAIR_LABELS[name]}, {place.link_class}" if named else PAIR_LABELS[name]
             rows.append((label, leads))
     if not any(isinstance(entry, Lead) for _, leads in rows for entry in leads):
@@ -162,22 +175,21 @@ def headline(run: RecordedRun) -> Headline | None:
 
 
 def _was_measured(entry: Lead | Gap) -> bool:
-    """Whether anything was measured there."""
-    return entry != Gap(NOT_MEASURED)
+    return isinstance(entry, Lead) or entry.measured
 
 
 def _reach(decision: Decision) -> float:
     return max(cell.value for cell in decision.cells)
 
 
-def _entry(found: Decisions, place: Place, wanted: int) -> Lead | Gap:
+def _entry(found: Decisions, place: Place, wanted: int, voice: Voice) -> Lead | Gap:
     """Returns the best near a small size, or at the large size of the place."""
     large = wanted == found.large_bytes
     decision = found.large(place) if large else found.near(place, wanted)
     if decision is None or (large and decision.size_bytes < min(LARGE, wanted)):
-        return Gap(NOT_MEASURED)
+        return Gap(f"not {voice.measured}", measured=False)
     if decision.ranking is None:
-        return Gap(TOO_FEW_TO_RANK)
+        return Gap("too few rounds", measured=True)
     return Lead(decision.ranking, decision.size_bytes)
 
 
@@ -207,17 +219,15 @@ def best_first(found: Headline | None) -> list[dict[str, Any]]:
     ]
 
 
-def rows_of_text(found: Headline) -> list[tuple[str, ...]]:
-    """Returns rows for a terminal: `copy 396 GB/s, 5.4 % over kernel`."""
+def rows_of_text(found: Headline, tie: str = NO_LEAD_OVER) -> list[tuple[str, ...]]:
+    """Returns rows for a terminal or a notebook; `tie`: see Lead.text."""
     return [
-        (label, *(_text(lead, size) for lead, size in zip(leads, found.sizes, strict=True)))
+        (
+            label,
+            *(
+                lead.reason if isinstance(lead, Gap) else lead.text(size, tie)
+                for lead, size in zip(leads, found.sizes, strict=True)
+            ),
+        )
         for label, leads in found.rows
     ]
-
-
-def _text(lead: Lead | Gap, wanted: int) -> str:
-    if isinstance(lead, Gap):
-        return lead.reason
-    at = lead.size_said(wanted)
-    parts = f"{lead.name} {lead.figure}{' ' + at if at else ''}", lead.margin, lead.by_default, lead.doubts
-    return ", ".join(part for part in parts if part)

@@ -248,9 +248,9 @@ def _order(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     ends.append((max(cell.low for cell in found[-1]), max(cell.high for cell in found[-1])))
     leads = [(one[0] / other[1], one[1] / other[0]) for one, other in pairwise(ends)]
     holds = AcceptedRange(math.nextafter(1 + margin, math.inf), float("inf"), "").holds(leads)
-    said = " > ".join(f"{_text(cell.number, unit)} ({cell.line}, {cell.place})" for cell in row)
-    if holds is not True:
-        said = said.replace(" > ", ", ")
+    said = (" > " if holds else ", ").join(
+        f"{_text(cell.number, unit)} ({cell.line}, {cell.place})" for cell in row
+    )
     apart = f", each by {100 * margin:g} % at least" if margin else ""
     notes = unlike(check, sheet, [cell for some in found for cell in some])
     return CheckResult(

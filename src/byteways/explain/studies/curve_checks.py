@@ -30,11 +30,13 @@ def reaches(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     if size is None:
         detail = f"{goal:.4g} GB/s is never reached: {best.number:.4g} GB/s at most"
         return CheckResult(None if perhaps else False, detail, tuple(found), notes=notes)
-    about = parse_size(str(check["size"]))
+    about, measured = parse_size(str(check["size"])), sheet.voice.measured
     if size == found[0].size_bytes and size >= about / factor:
-        raise UntestableError(f"no size below {format_size(size)} was measured, where it is already reached")
+        raise UntestableError(
+            f"no size below {format_size(size)} was {measured}, where it is already reached"
+        )
     if part is not None and size == found[-1].size_bytes and size <= about * factor:
-        raise UntestableError(f"no size above {format_size(size)} was measured, where it may still rise")
+        raise UntestableError(f"no size above {format_size(size)} was {measured}, where it may still rise")
     said = f"{goal:.4g} GB/s is reached from {format_size(size)}"
     if part is not None:
         said = f"{100 * part:g} % of the highest value, {said}"

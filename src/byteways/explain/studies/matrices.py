@@ -10,6 +10,7 @@ from byteways.explain.studies.outcome import FigureOutcome
 from byteways.explain.studies.pictures import BAND
 from byteways.explain.studies.references import listed
 from byteways.explain.studies.rows import ValueRow
+from byteways.record.simulation_mark import Voice
 from byteways.units import format_size
 
 #: Decimals of all values of a matrix, by the least.
@@ -18,12 +19,13 @@ DECIMALS = ((1000.0, 0), (100.0, 1), (0.0, 2))
 _PAIRS, _SIZES, _PLACES = "from \\ to", "method", "method \\ place"
 
 
-def matrices(one: FigureOutcome, title: str, *, drawn: bool) -> list[Table]:
+def matrices(one: FigureOutcome, title: str, voice: Voice, *, drawn: bool) -> list[Table]:
     """Returns the matrices of a figure for which there are values; `title` begins their titles.
 
     Args:
         one: The figure.
         title: Of the figure; '' where it stands above them.
+        voice: Of the run.
         drawn: Order rows and leave the diagonal out as the source's picture does.
     """
     told = _of_one_system(one.rows)
@@ -38,9 +40,10 @@ def matrices(one: FigureOutcome, title: str, *, drawn: bool) -> list[Table]:
         sources.reverse()
     kinds: tuple[tuple[str, Callable[[ValueRow], float | None], str], ...] = (
         ("published", lambda row: row.published, one.figure.unit),
-        ("measured", lambda row: row.ours, one.figure.unit),
-        ("measured over published", lambda row: row.ratio, ""),
+        (voice.measured, lambda row: row.ours, one.figure.unit),
+        (f"{voice.measured} over published", lambda row: row.ratio, ""),
     )
+    notes: dict[str, Sequence[str]] = {"published": _derived(told), voice.measured: one.notes}
     tables = []
     for what, pick, unit in kinds:
         found = {key(row): value for row in known if (value := pick(row)) is not None}
@@ -54,7 +57,7 @@ def matrices(one: FigureOutcome, title: str, *, drawn: bool) -> list[Table]:
         across = [name for name in targets if whole or any(pair[1] == name for pair in found)]
         numbers = [[found.get((source, target)) for target in across] for source in shown]
         name = f"{what}, {unit}" if unit else what
-        note = "; ".join(_derived(told) if what == "published" else one.notes if what == "measured" else ())
+        note = "; ".join(notes.get(what, ()))
         heading = f"{title}, {name}" if title else name
         least = min(found.values()) if corner == _SIZES else 0.0  # values of a map differ little
         tables.append(_table(heading, (corner, *across), shown, numbers, unit, note, least))

@@ -20,7 +20,7 @@ from byteways.explain.studies.rows import ValueRow, best_by_size, quotients
 from byteways.explain.studies.two_machines import PairedSheet, who
 from byteways.explain.studies.value_lookup import Sheet, nearest_size
 from byteways.explain.studies.verdicts import CLAIM_VERDICTS, CONTRADICTED, VERDICT_PHRASES
-from byteways.record.simulation_mark import mark_of, subject
+from byteways.record.simulation_mark import Voice, mark_of, subject, voice
 from byteways.simulate import load as load_model
 from byteways.simulate.topology import topology_of
 from byteways.studies.reading import load
@@ -69,6 +69,10 @@ class StudyOutcome:
     verdicts: tuple[Verdict, ...]
     fitted: str  # how many numbers of the machine model are fitted to this work; '' if none
     caches: tuple[ReferenceLine, ...] = ()  # of this machine
+
+    @property
+    def voice(self) -> Voice:
+        return voice(bool(self.mark))
 
     @property
     def counts(self) -> dict[str, int]:

@@ -55,8 +55,7 @@ def charts_of(one: FigureOutcome, outcome: StudyOutcome, colours: Mapping[str, i
     make = {"lines": _lines, "bars": _bars, "tiles": _tiles}.get(one.figure.drawing.plot)
     if make is None:
         return []
-    words = "simulated" if outcome.mark else "measured"
-    made = make(one, words, colours, outcome.caches)
+    made = make(one, outcome.voice.measured, colours, outcome.caches)
     return [chart for chart in made if any(series.points for series in chart.series)]
 
 

@@ -15,6 +15,7 @@ from byteways.explain.studies.pictures import charts_of, colours_of
 from byteways.explain.studies.rows import ValueRow
 from byteways.explain.studies.scaled import in_drawn_unit
 from byteways.explain.studies.verdicts import BUILT_IN, SHOWN
+from byteways.record.simulation_mark import Voice
 from byteways.studies.study import Study
 from byteways.units import format_size
 
@@ -25,15 +26,15 @@ NOT_HERE = "no counterpart here"
 def topic_of(outcome: StudyOutcome) -> Topic:
     """Builds the topic: claims, then figures, then notes on the source."""
     study, colours = outcome.study, colours_of(outcome)
-    tables = [_figure(one) for one in outcome.figures]
+    tables = [_figure(one, outcome.voice) for one in outcome.figures]
     return Topic(
         "study",
-        "Published vs measured",
+        f"Published vs {outcome.voice.measured}",
         f"{outcome.summary()}. {study.authors}, “{study.title}” ({study.year}), {study.address}. "
         f"Our values are {statistic_of(study)}, as in the source. {study.timing}.",
         (_claims(outcome), *(table for some in tables for table in some), *_about(study)),
         exhibits=tuple(
-            _exhibit(one, some, charts_of(one, outcome, colours))
+            _exhibit(one, some, charts_of(one, outcome, colours), outcome.voice)
             for one, some in zip(map(in_drawn_unit, outcome.figures), tables, strict=True)
             if some
         ),
@@ -41,11 +42,11 @@ def topic_of(outcome: StudyOutcome) -> Topic:
     )
 
 
-def _exhibit(one: FigureOutcome, tables: Sequence[Table], drawn: Sequence[Chart]) -> Exhibit:
+def _exhibit(one: FigureOutcome, tables: Sequence[Table], drawn: Sequence[Chart], voice: Voice) -> Exhibit:
     """Returns a figure as its source draws it: its charts, or its matrices side by side."""
     grids: Sequence[Table] = ()
     if one.figure.drawing.plot == "matrix":
-        grids = tables if one.figure.kind == "hops" else matrices(one, "", drawn=True)
+        grids = tables if one.figure.kind == "hops" else matrices(one, "", voice, drawn=True)
     values = () if one.figure.kind in ("hops", "matrix") and grids else tables
     return Exhibit(
         f"study-{one.figure.id}",
@@ -86,11 +87,11 @@ def _claims(outcome: StudyOutcome) -> Table:
             f"built in: {outcome.fitted}; values that a model was fitted to cannot test it. A "
             "claim on held-out values is tested"
         )
-    headings = ("verdict", "claim of the source", "where", "measured")
+    headings = ("verdict", "claim of the source", "where", outcome.voice.measured)
     return Table("Claims", headings, tuple(rows), note="; ".join(notes))
 
 
-def _figure(one: FigureOutcome) -> list[Table]:
+def _figure(one: FigureOutcome, voice: Voice) -> list[Table]:
     """Returns the tables of a figure, by its kind."""
     if one.figure.kind == "hops":
         return [
@@ -104,8 +105,8 @@ def _figure(one: FigureOutcome) -> list[Table]:
     if not one.rows:
         return []
     if one.figure.kind == "matrix":
-        return matrices(one, _title(one), drawn=False)
-    return [{"map": _map, "grid": _grid, "best": _best}.get(one.figure.kind, _list)(one)]
+        return matrices(one, _title(one), voice, drawn=False)
+    return [{"map": _map, "grid": _grid, "best": _best}.get(one.figure.kind, _list)(one, voice)]
 
 
 def _title(one: FigureOutcome) -> str:
@@ -119,7 +120,7 @@ def _hops(hops: Mapping[str, Mapping[str, int]], title: str, notes: Sequence[str
     return Table(title, ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)), "; ".join(notes))
 
 
-def _map(one: FigureOutcome) -> Table:
+def _map(one: FigureOutcome, voice: Voice) -> Table:
     """Tabulates lines × sizes without published numbers: our values, also as fraction of the peak."""
     sizes = sorted({row.size_bytes for row in one.rows if row.size_bytes})
     lines = list(dict.fromkeys(row.line for row in one.rows))
@@ -133,13 +134,13 @@ def _map(one: FigureOutcome) -> Table:
         ours = [None if cell is None else cell.ours for cell in cells]
         heat.append((None, *(value and (value - low) / ((high - low) or 1.0) for value in ours)))
     peak = " and part of the peak" if any(row.of_peak for row in found.values()) else ""
-    title = f"{_title(one)}, measured, {one.figure.unit}{peak}"
+    title = f"{_title(one)}, {voice.measured}, {one.figure.unit}{peak}"
     columns = tuple(range(1, len(sizes) + 1))
     headings = ("method", *map(format_size, sizes))
     return Table(title, headings, tuple(rows), columns, "; ".join(one.notes), tuple(heat))
 
 
-def _grid(one: FigureOutcome) -> Table:
+def _grid(one: FigureOutcome, voice: Voice) -> Table:
     """Tabulates sources × destinations: our highest value, with the published one where there is one."""
     unit = one.figure.unit
     found = {row.line.rpartition(", ")[2]: row for row in one.rows}
@@ -156,7 +157,7 @@ def _grid(one: FigureOutcome) -> Table:
     reasons = {row.reason: row.line.rpartition(", ")[2] for row in reversed(one.rows) if row.reason}
     notes = [*one.notes, *(f"{name}: {reason}" for reason, name in reversed(reasons.items()))]
     columns = tuple(range(1, len(targets) + 1))
-    title = f"{_title(one)}, measured (published), {unit}"
+    title = f"{_title(one)}, {voice.measured} (published), {unit}"
     return Table(title, ("from \\ to", *targets), rows, columns, "; ".join(notes), heat)
 
 
@@ -165,7 +166,7 @@ def _in_grid(row: ValueRow, unit: str) -> str:
     return ours if row.published is None else f"{ours} ({_published_text(row, unit)})"
 
 
-def _best(one: FigureOutcome) -> Table:
+def _best(one: FigureOutcome, voice: Voice) -> Table:
     """Tabulates which line is the best of each row at each size."""
     sizes = sorted({row.size_bytes for row in one.rows if row.size_bytes})
     units = {contest.name: contest.unit for contest in one.figure.contests}
@@ -191,14 +192,14 @@ def _in_map(row: ValueRow, unit: str) -> str:
     return f"{number(row.ours, unit)}{part}"
 
 
-def _list(one: FigureOutcome) -> Table:
+def _list(one: FigureOutcome, voice: Voice) -> Table:
     """Tabulates one row per value: published, ours, and ours over published."""
     unit = "×" if one.figure.kind == "ratio" else one.figure.unit
     with_place = len({row.place for row in one.rows}) > 1
     with_other = any(row.other_count for row in one.rows)
     headings = [*(("place",) if with_place else ()), "method", "size", f"published, {unit}"]
     headings += [
-        f"measured, {unit}",
+        f"{voice.measured}, {unit}",
         "ratio",
         *(("other count",) if with_other else ()),
         "source or reason",

@@ -21,7 +21,7 @@ from byteways.plan.suite_types import Suite
 from byteways.plan.sweep import expand
 from byteways.plan.variables import reader_of
 from byteways.record.record import Record
-from byteways.record.simulation_mark import is_simulated, model_of
+from byteways.record.simulation_mark import Voice, is_simulated, model_of, voice_of
 from byteways.studies.study import Study, StudyLine, StudyPlace
 from byteways.topology.routes import link_class
 from byteways.units import format_size
@@ -50,6 +50,10 @@ class Sheet:
     @cached_property
     def hardware(self) -> Hardware:
         return Hardware(self.study, self.run.topology, self.run.manifest)
+
+    @cached_property
+    def voice(self) -> Voice:
+        return voice_of(self.run.manifest)
 
     @cached_property
     def models(self) -> list[str]:
@@ -239,7 +243,7 @@ class Sheet:
             (record.reason for record in there if record.status != "measured" and record.reason), None
         )
         if told:
-            return told
+            return self.voice.quote(told)
         if any(record.beyond_limit for record in there):
             return "its bytes over its time are beyond the physical limit of the path, so it is not evidence"
         at = f" at {format_size(size_bytes)}" if size_bytes else ""

@@ -24,7 +24,7 @@ from byteways.topology.packages import packed, spread
 from byteways.units import format_size
 
 INTRODUCTION = (
-    "Each concurrent case is predicted from its flows measured alone and from the links (maximum flow "
+    "Each concurrent case is predicted from its flows {measured} alone and from the links (maximum flow "
     "with fixed routes); under fair sharing of links the prediction can be lower. A case that stays below"
     " it has a bottleneck: the smallest set of shared resources whose load is the same wherever they "
     "limit the flows."
@@ -44,9 +44,11 @@ def topic(index: Index) -> Topic | None:
     if not predicted.cases:
         return None
     explained = index.once(_explanations)
-    tables = [table for table in (_bottlenecks(explained), _cases(index, predicted, explained)) if table.rows]
+    both = _bottlenecks(explained, index.voice), _cases(index, predicted, explained)
+    tables = [table for table in both if table.rows]
     drawn = charts(index.topology, predicted.cases)
-    return Topic("together", "Contention", INTRODUCTION, tuple(tables), drawn)
+    lead = INTRODUCTION.format(measured=index.voice.measured)
+    return Topic("together", "Contention", lead, tuple(tables), drawn)
 
 
 def _explanations(index: Index) -> list[Explanation]:
@@ -71,7 +73,7 @@ def shortened(path: str) -> str:
     return re.sub(r"(?:[cg]pu\d+,)+[cg]pu\d+", counted, path)
 
 
-def _bottlenecks(explained: Sequence[Explanation]) -> Table:
+def _bottlenecks(explained: Sequence[Explanation], voice: Voice) -> Table:
     rows = []
     for explanation in explained:
         for one in explanation.bottlenecks:
@@ -85,7 +87,7 @@ def _bottlenecks(explained: Sequence[Explanation]) -> Table:
                     f"{shortened(record.path)}: {gb(example.cell.value)} instead of {gb(example.even)}",
                 )
             )
-    headings = ("bottleneck", "measured limit, GB/s", "interface, size", "cases", "example, GB/s")
+    headings = ("bottleneck", f"{voice.measured} limit, GB/s", "interface, size", "cases", "example, GB/s")
     note = "“or” joins resources that this run cannot tell apart"
     if any(one.resource.hidden for each in explained for one in each.bottlenecks):
         note += ". A shared resource without a name may be a PCIe switch that the topology does not show"
@@ -105,6 +107,7 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
             index.link_classes(case.cell),
         ),
     )
+    measured = index.voice.measured
     sizes = sorted({case.cell.record.size_bytes for case in predicted.cases})
     rows = []
     for _, same in sorted(groups.items(), key=lambda item: _order(item[1][0])):
@@ -125,7 +128,7 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
             )
         )
     headings = (
-        *("pattern", "interface", "path", "cases", "alone", "predicted", "measured", "ratio"),
+        *("pattern", "interface", "path", "cases", "alone", "predicted", measured, "ratio"),
         "limited by, remarks",
     )
     note = (
@@ -133,11 +136,10 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
         f" back a case at least {percent(1 - HELD_BACK)} below fair sharing, where it is identified"
     )
     if predicted.lacking:
-        note += (
-            f"; {count(predicted.lacking, 'case')} could not be predicted, as a flow was not measured alone"
-        )
+        lacking = count(predicted.lacking, "case")
+        note += f"; {lacking} could not be predicted, as a flow was not {measured} alone"
     one = f", {format_size(sizes[0])}" if len(sizes) == 1 else ""
-    return Table(f"Predicted vs measured{one}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
+    return Table(f"Predicted vs {measured}{one}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
 
 
 def _order(case: Together) -> tuple[object, ...]:

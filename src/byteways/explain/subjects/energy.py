@@ -167,7 +167,7 @@ def topic(index: Index) -> Topic | None:
     )
     tables = [Table("", headings, rows, tuple(range(1, 9)))] if rows else []
     if reasons := unmeasured(asked):
-        listed = tuple((each.reason, str(len(each.cells))) for each in reasons)
+        listed = tuple((index.voice.quote(each.reason), str(len(each.cells))) for each in reasons)
         tables.append(Table("Cases without an energy result", ("reason", "cases"), listed, (1,)))
     return Topic("energy", "Energy", INTRODUCTION, tuple(tables))
 

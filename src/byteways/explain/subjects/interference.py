@@ -23,6 +23,7 @@ from byteways.explain.results.rounds import UNSETTLED
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.subjects.loaded import NOT_SIMULTANEOUS, disturber, in_window
 from byteways.plan.interfaces import metric_of
+from byteways.record.simulation_mark import Voice
 from byteways.units import format_size, short_time, three_digits
 
 
@@ -127,7 +128,7 @@ def topic(index: Index) -> Topic | None:
     if not pairs:
         return None
     headings = (
-        *("measured", "concurrent transfer", "alone", "concurrent", "time, × alone"),
+        *(index.voice.measured, "concurrent transfer", "alone", "concurrent", "time, × alone"),
         *("transfer alone, GB/s", "concurrent, GB/s", "time, × alone"),
     )
     note = (
@@ -139,25 +140,25 @@ def topic(index: Index) -> Topic | None:
         "the other down."
     )
     tables = []
-    if rows := tuple(_row(pair) for pair in pairs if pair.together):
+    if rows := tuple(_row(pair, index.voice) for pair in pairs if pair.together):
         tables.append(Table("", headings, rows, (2, 3, 4, 5, 6, 7), note))
     if apart := [pair for pair in pairs if not pair.together]:
-        tables.append(_not_simultaneous_table(apart))
+        tables.append(_not_simultaneous_table(apart, index.voice))
     return Topic("slowdown", "Slowdown by concurrent transfers", lead, tuple(tables))
 
 
-def _not_simultaneous_table(pairs: Sequence[Slowdown]) -> Table:
+def _not_simultaneous_table(pairs: Sequence[Slowdown], voice: Voice) -> Table:
     """Builds the table of pairs that shared no measurement window."""
     headings = (
-        *("measured", "transfer", "alone", "with it", "transfer alone, GB/s", "while it ran, GB/s"),
+        *(voice.measured, "transfer", "alone", "with it", "transfer alone, GB/s", "while it ran, GB/s"),
         *("over the whole run, GB/s", "why"),
     )
     note = "The two did not overlap, so these times and rates show each by itself, not a slowdown."
-    rows = tuple(_not_simultaneous_row(pair) for pair in pairs)
+    rows = tuple(_not_simultaneous_row(pair, voice) for pair in pairs)
     return Table("Without overlap", headings, rows, (2, 3, 4, 5, 6), note)
 
 
-def _not_simultaneous_row(pair: Slowdown) -> tuple[str, ...]:
+def _not_simultaneous_row(pair: Slowdown, voice: Voice) -> tuple[str, ...]:
     records = pair.cell.records
     whole = median(sum((record.end_to_end_bytes_per_s or {}).values()) for record in records)
     # Older records repeat the rate of the whole run here.
@@ -167,7 +168,7 @@ def _not_simultaneous_row(pair: Slowdown) -> tuple[str, ...]:
         *_what(pair),
         _figure(pair.alone),
         _figure(pair.cell),
-        _alone(pair),
+        _alone(pair, voice),
         three_digits(pair.load_bytes_per_s / 1e9) if own else "–",
         three_digits(whole / 1e9),
         ", ".join(why) or "no overlap",
@@ -179,18 +180,18 @@ def _what(pair: Slowdown) -> tuple[str, str]:
     return f"{describe(record)}, {format_size(record.size_bytes)}", pair.beside
 
 
-def _alone(pair: Slowdown) -> str:
-    return three_digits(pair.load_alone.value / 1e9) if pair.load_alone else "not measured"
+def _alone(pair: Slowdown, voice: Voice) -> str:
+    return three_digits(pair.load_alone.value / 1e9) if pair.load_alone else f"not {voice.measured}"
 
 
-def _row(pair: Slowdown) -> tuple[str, ...]:
+def _row(pair: Slowdown, voice: Voice) -> tuple[str, ...]:
     own = f"{pair.own:.2f}" if pair.own < 10 else f"{pair.own:.0f}"
     return (
         *_what(pair),
         _figure(pair.alone),
         _figure(pair.cell),
         own if pair.sure else f"({own})",
-        _alone(pair),
+        _alone(pair, voice),
         three_digits(pair.load_bytes_per_s / 1e9),
         "–" if pair.others is None else f"{pair.others:.2f}",
     )

@@ -22,7 +22,7 @@ from byteways.explain.results.selection import chases
 from byteways.explain.results.summary import Result, group_by
 from byteways.plan.interfaces import one_buffer
 from byteways.record.record import Record
-from byteways.record.simulation_mark import is_simulated
+from byteways.record.simulation_mark import Voice
 from byteways.units import format_size, three_digits
 
 #: Warnings that the rates do not come from one window of all flows.
@@ -51,8 +51,16 @@ class Walk:
     @property
     def label(self) -> str:
         """'gpu0: gpu1:device, 512 MiB', then options and environment."""
+        return self._named(": ")
+
+    @property
+    def title(self) -> str:
+        """'gpu0 loads from gpu1:device, 512 MiB', then the same."""
+        return self._named(" loads from ")
+
+    def _named(self, between: str) -> str:
         rest = [part for part in (self.options, self.environment) if part]
-        return ", ".join([f"{self.walker}: {self.memory}", format_size(self.size_bytes), *rest])
+        return ", ".join([f"{self.walker}{between}{self.memory}", format_size(self.size_bytes), *rest])
 
 
 @dataclass(frozen=True)
@@ -169,11 +177,11 @@ def topic(index: Index) -> Topic | None:
         return None
     walks = group_by((curve for curve in curves if curve.points), lambda curve: curve.walk)
     charts = tuple(_chart(walk, some) for walk, some in walks.items())
-    lead = INTRODUCTION + (NO_QUEUES if is_simulated(index.manifest) else "")
-    return Topic("loaded-latency", "Latency under load", lead, (_table(curves),), charts)
+    lead = INTRODUCTION + (NO_QUEUES if index.simulated else "")
+    return Topic("loaded-latency", "Latency under load", lead, (_table(curves, index.voice),), charts)
 
 
-def _table(curves: Sequence[LoadCurve]) -> Table:
+def _table(curves: Sequence[LoadCurve], voice: Voice) -> Table:
     headings = (
         "latency of",
         "under load of",
@@ -188,7 +196,7 @@ def _table(curves: Sequence[LoadCurve]) -> Table:
     rows = []
     for curve in curves:
         idle = curve.idle
-        alone = three_digits(idle.value) if idle else "not measured"
+        alone = three_digits(idle.value) if idle else f"not {voice.measured}"
         if not curve.points:
             rows.append((curve.walk.label, curve.load, "0", alone, *["–"] * 5))
             continue
@@ -207,7 +215,8 @@ def _table(curves: Sequence[LoadCurve]) -> Table:
             )
         )
     apart = sum(curve.apart for curve in curves)
-    note = f"Excludes {count(apart, 'case')} in which the latency measurement and the load did not overlap."
+    excluded = count(apart, "case")
+    note = f"Excludes {excluded} in which the latency {voice.measurement} and the load did not overlap."
     return Table("", headings, tuple(rows), tuple(range(2, len(headings))), note if apart else "")
 
 
@@ -219,7 +228,7 @@ def _chart(walk: Walk, curves: Sequence[LoadCurve]) -> Chart:
             points.insert(0, result_point(0.0, curve.idle, 1))
         lines.append(Series(curve.load, tuple(points)))
     return Chart(
-        walk.label.replace(": ", " loads from ", 1),
+        walk.title,
         "The point at 0 is the idle latency. Interval: 95 % of the median.",
         Axis("GB/s of concurrent load"),
         Axis("time of a load", unit="ns"),

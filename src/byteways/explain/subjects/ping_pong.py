@@ -17,6 +17,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import device_order
 from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.plan.core_pairs import shared_cache
+from byteways.record.simulation_mark import Voice
 from byteways.topology.model import Topology
 from byteways.units import format_time, short_time, three_digits
 
@@ -85,7 +86,7 @@ def topic(index: Index) -> Topic | None:
     tables = [
         *_gpu_matrices(gpus),
         *([_pairs(mixed)] if mixed else []),
-        *([_classes(cores, index.topology), _core_matrix(cores)] if cores else []),
+        *([_classes(cores, index.topology), _core_matrix(cores, index.voice)] if cores else []),
     ]
     return Topic(
         "ping-pong",
@@ -172,7 +173,7 @@ def _classes(members: Sequence[Result], topology: Topology) -> Table:
     return Table("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
 
 
-def _core_matrix(members: Sequence[Result]) -> Table:
+def _core_matrix(members: Sequence[Result], voice: Voice) -> Table:
     at: dict[tuple[str, str], float] = {}
     found: set[Core] = set()
     for cell in members:
@@ -180,7 +181,7 @@ def _core_matrix(members: Sequence[Result]) -> Table:
         found |= {first, second}
         at[_named(first), _named(second)] = at[_named(second), _named(first)] = _half(cell)
     names = [_named(core) for core in sorted(found, key=lambda core: (device_order(core[0]), core[1]))]
-    note = "Each pair was measured once and is shown twice."
+    note = f"Each pair was {voice.measured} once and is shown twice."
     return _matrix("Every pair of cores, one way, ns", "device.core", names, at, note)
 
 

@@ -44,8 +44,7 @@ def claims_repeated(index: Index) -> Iterator[Finding]:
         return
     study = outcome.study
     title = f"{study.authors} {study.year}, {outcome.summary()}"
-    quote = index.voice.quote  # the studies' own words know no voice
-    yield notice(quote(title), quote(outcome.contradictions()), Priority.REPEATED_STUDY)
+    yield notice(title, outcome.contradictions(), Priority.REPEATED_STUDY)
 
 
 def _outcome(run: RecordedRun) -> StudyOutcome | None:
