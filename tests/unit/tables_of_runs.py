@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from byteways.explain.best.best_interfaces import best_map
 from byteways.explain.best.headline import best_first, headline, rows_of_text
 from byteways.explain.claims.claim import Claim
 from byteways.explain.display.chart import Chart, Point
@@ -16,7 +17,6 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.progress import damage, progress, shortfall
 from byteways.explain.results.summary import Result, ResultGroup, gpu_caches
 from byteways.explain.results.variants import Variant
-from byteways.explain.subjects.routes import route_tables
 from byteways.explain.tables import tables
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
@@ -29,13 +29,14 @@ def of_tables(folder: Path) -> str:
     """A heading for each kind of table, and lines for its parts."""
     run = RunFolder(folder)
     index = Index(run)
-    best = headline(index)
+    best, found = headline(index), tables(index)
+    lists = {anchor: part.tables for anchor, part in found.parts.items() if part.tables}
     parts: dict[str, Any] = {
         "progress": [progress(run), shortfall(run), damage(run)],
         "recommended": [] if best is None else [best.size_names, *rows_of_text(best)],
         "best first": [{**one, "claims": len(one["claims"])} for one in best_first(best)],
-        "tables": tables(index),
-        "routes": route_tables(index.cells),
+        "tables": {"matrices": found.matrices, "inside": found.inside, "host": found.host, **lists},
+        "best": best_map(index),
         "over sizes": over_size(index.cells, run.topology),
         "over flows": over_flows(index.cells),
         "over working sets": over_working_set(index.cells, run.topology, gpu_caches(run)),

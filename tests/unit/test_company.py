@@ -155,7 +155,7 @@ def test_a_loaded_walk_is_no_latency_of_the_machine(walked: Fixture) -> None:
     found = cells(walked.records)
     assert [cell.value for cell in chases(found)] == [340.0]
     assert concurrent(found) == []
-    assert not tables(walked).patterns.tables
+    assert "patterns" not in tables(walked).parts
 
 
 def test_what_a_load_does_to_a_walk_is_said(walked: Fixture) -> None:

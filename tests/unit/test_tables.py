@@ -6,11 +6,12 @@ import pytest
 
 from byteways.explain.best.best_interfaces import best_map
 from byteways.explain.display.curves import over_size
-from byteways.explain.display.grids import inside_gpu, latency_tables, matrices
+from byteways.explain.display.grids import inside_gpu, matrices
 from byteways.explain.results.index import Index
 from byteways.explain.results.obstacles import Reason, of_equal_devices, warning_groups
 from byteways.explain.results.selection import broadest_size
 from byteways.explain.results.summary import cells
+from byteways.explain.subjects.latency import latency_tables
 from byteways.explain.tables import patterns
 from byteways.record.warnings import Warning
 from tests.report import sample_run

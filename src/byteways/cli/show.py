@@ -149,6 +149,7 @@ def _as_data(view: View) -> dict[str, Any]:
 def _of_topic(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     """Returns a part of a topic as data, of a table the text alone: the results have cells of their own."""
     data = dict(fields)
+    data.pop("overview", None)
     if "headings" in data:
         for name in ("results", "unit", "advice"):
             del data[name]
@@ -199,7 +200,6 @@ def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
 
 def _print_tables(console: Console, index: Index, mark: str) -> None:
     """Prints the topics, then what belongs to none."""
-    from byteways.explain.subjects.routes import route_tables
     from byteways.explain.tables import tables
     from byteways.explain.topics import topics
 
@@ -210,11 +210,9 @@ def _print_tables(console: Console, index: Index, mark: str) -> None:
     others = tables(index)
     for part in others.grids:
         _print_table(console, mark, part.title, part)
-    for topic in others.lists:
+    for topic in others.parts.values():
         for part in topic.tables:
-            _print_table(console, mark, topic.title, part)
-    for part in route_tables(index.cells):
-        _print_table(console, mark, part.title, part)
+            _print_table(console, mark, part.title or topic.title, part)
 
 
 def _print_table(console: Console, mark: str, title: str, table: Table) -> None:

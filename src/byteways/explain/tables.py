@@ -1,19 +1,13 @@
-"""All tables of a run that belong to no subject: what `show` prints and the report renders."""
+"""The tables and parts that any run may have: what `show` prints and the report renders."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from byteways.explain.best.best_interfaces import BestMap, best_map
-from byteways.explain.display.grids import (
-    first_touch_tables,
-    host_tables,
-    inside_gpu,
-    latency_tables,
-    matrices,
-)
+from byteways.explain.display.curves import over_flows, over_size
+from byteways.explain.display.grids import host_tables, inside_gpu, matrices
 from byteways.explain.display.numbers import bandwidth_number, percent_number
 from byteways.explain.display.table import Table, TableResult
 from byteways.explain.display.topic import Topic
@@ -28,6 +22,7 @@ from byteways.explain.results.selection import (
     label_order,
 )
 from byteways.explain.results.summary import RecordedRun, Result
+from byteways.explain.subjects import first_touch, latency, routes
 from byteways.explain.subjects.interference import slowdowns
 from byteways.explain.subjects.saturation import below_the_best
 from byteways.plan.case import PATTERNS
@@ -36,27 +31,17 @@ from byteways.units import format_size
 
 @dataclass(frozen=True)
 class Tables:
-    """Every table of a run that belongs to no subject."""
+    """The tables and parts that any run may have."""
 
     matrices: list[Table]
     inside: list[Table]
     host: list[Table]
-    first_touch: list[Table]
-    latency: list[Table]
-    patterns: Topic
-    best: BestMap | None
-    warnings: Topic
-    not_measured: Topic
+    parts: Mapping[str, Topic]  # by anchor, those with data
 
     @property
     def grids(self) -> list[Table]:
-        """The tables of results by two of their properties."""
-        return [*self.matrices, *self.inside, *self.host, *self.first_touch, *self.latency]
-
-    @property
-    def lists(self) -> tuple[Topic, ...]:
-        """The topics of one table each, a row per case or reason."""
-        return self.patterns, self.warnings, self.not_measured
+        """The tables of results by two of their properties, which a page leaves to its map."""
+        return [*self.matrices, *self.inside, *self.host]
 
 
 def tables(run: RecordedRun) -> Tables:
@@ -70,17 +55,25 @@ def tables(run: RecordedRun) -> Tables:
     ]
     between = matrices(common)
     shown = {cell.record.case_id for table in between for cell in table.members()}
-    return Tables(
-        between,
-        inside_gpu(common, shown),
-        host_tables(common),
-        first_touch_tables(index.cells),
-        latency_tables(index.cells),
-        patterns(index),
-        best_map(index),
-        warnings(index),
-        gaps(index),
+    parts = (build(index) for build in PARTS)
+    with_data = {part.anchor: part for part in parts if part.tables or part.charts}
+    return Tables(between, inside_gpu(common, shown), host_tables(common), with_data)
+
+
+def curves(index: Index) -> Topic:
+    """Returns bandwidth over size."""
+    lead = (
+        "What to see: where a curve turns flat, the link or the engine is the limit; below, a fixed cost. "
+        "One chart per kind of pair and link class, both axes logarithmic: medians over equal pairs with "
+        "their 95 % intervals, and the nominal peak per direction as a dotted line."
     )
+    return Topic("curves", "Bandwidth vs size", lead, charts=tuple(over_size(index.cells, index.topology)))
+
+
+def scaling(index: Index) -> Topic:
+    """Returns sums over the number of flows."""
+    lead = "How the sum of concurrent flows grows with the number of devices."
+    return Topic("scaling", "Scaling", lead, charts=tuple(over_flows(index.cells)))
 
 
 def patterns(index: Index) -> Topic:
@@ -194,3 +187,16 @@ def _others(interfaces: Sequence[str]) -> Iterator[str]:
     """Yields the interfaces that the example of a reason does not name."""
     if len(interfaces) > 1:
         yield ", ".join(interfaces[1:])
+
+
+#: The parts that any run may have, in the order of the terminal.
+PARTS: tuple[Callable[[Index], Topic], ...] = (
+    curves,
+    scaling,
+    first_touch.topic,
+    latency.topic,
+    patterns,
+    warnings,
+    gaps,
+    routes.topic,
+)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from byteways.explain.claims.claim import Operand
 from byteways.explain.claims.finding import Finding
 from byteways.explain.claims.importance import Priority
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.summary import Result
-from byteways.explain.tables import Tables
 from byteways.report.explore import question
 
 #: How a link names the part of the page.
@@ -46,18 +46,21 @@ class PageLink:
     words: str
 
 
-def places(tables: Tables, cells: Iterable[Result], wanted: Collection[str]) -> dict[str, PageLink]:
+def places(
+    parts: Mapping[str, Topic], cells: Iterable[Result], wanted: Collection[str]
+) -> dict[str, PageLink]:
     """Returns where the page shows each of the wanted cases, by case id."""
     asked = ((cell.record, question(cell)) for cell in cells if cell.record.case_id in wanted)
     shown = {record.case_id: PageLink(anchor, record.path) for record, anchor in asked if anchor}
-    for anchor, grids in (("first-touch", tables.first_touch), ("latency", tables.latency)):
-        link = PageLink(anchor, PAGE_PART_NAMES[anchor])
-        shown.update((cell.record.case_id, link) for table in grids for cell in table.members())
-    link = PageLink("patterns", PAGE_PART_NAMES["patterns"])
-    for table in tables.patterns.tables:  # the map has both directions at once, too
-        for cell in table.members():
-            shown.setdefault(cell.record.case_id, link)
-    return shown
+    for anchor in ("first-touch", "latency"):
+        shown.update(_of_part(anchor, parts))
+    return _of_part("patterns", parts) | shown  # the map has both directions at once, too
+
+
+def _of_part(anchor: str, parts: Mapping[str, Topic]) -> dict[str, PageLink]:
+    link = PageLink(anchor, PAGE_PART_NAMES[anchor])
+    tables = parts[anchor].tables if anchor in parts else ()
+    return {cell.record.case_id: link for table in tables for cell in table.members()}
 
 
 def evidence(findings: Iterable[Finding], shown: Mapping[str, PageLink]) -> list[Evidence]:

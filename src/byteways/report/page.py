@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from byteways.explain.best.best_interfaces import best_map
 from byteways.explain.best.headline import Gap, Lead, headline
 from byteways.explain.best.ranking import Ranking
 from byteways.explain.best.title import results
 from byteways.explain.best.wording_rankings import tied_interfaces
 from byteways.explain.claims.finding import Finding
 from byteways.explain.claims.phrases import rate
-from byteways.explain.display import curves
 from byteways.explain.display.chart import Chart
 from byteways.explain.display.numbers import bandwidth_number, moment
 from byteways.explain.display.topic import Topic
@@ -20,10 +20,9 @@ from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import machine
 from byteways.explain.results.progress import notices
-from byteways.explain.results.summary import RecordedRun, Result, gpu_caches
-from byteways.explain.subjects.routes import route_tables
+from byteways.explain.results.summary import RecordedRun, Result
 from byteways.explain.subjects.study import repeated
-from byteways.explain.tables import Tables, tables
+from byteways.explain.tables import tables
 from byteways.explain.topics import topics
 from byteways.record.simulation_mark import mark_of, subject
 from byteways.record.unusable_gpus import verdict_on_gpus
@@ -33,7 +32,7 @@ from byteways.report.explore import Explorer, explorer
 from byteways.report.node.drawing import NodeDrawing, draw
 from byteways.report.node.hosts import with_hosts
 from byteways.report.node.rates import link_rates
-from byteways.report.views import VIEWS
+from byteways.report.views import best_way
 from byteways.units import format_size
 
 
@@ -82,7 +81,7 @@ class Page:
     best_sizes: tuple[str, ...]
     best: tuple[tuple[str, tuple[PageBest | None, ...]], ...]
     topics: tuple[Topic, ...]
-    views: Mapping[str, Sequence[Chart]]  # by the anchor of their section
+    best_charts: tuple[Chart, ...]
     method: tuple[tuple[str, str], ...]
     manifest: Mapping[str, Any]
 
@@ -100,8 +99,8 @@ def from_run(whole: RecordedRun, beside: RecordedRun | None = None) -> Page:
     run = Index.of(whole)
     run.beside = beside
     manifest, found = run.manifest, run.cells
-    all_tables = tables(run)
-    best, first = all_tables.best, headline(run)
+    parts = tables(run).parts
+    best, first = best_map(run), headline(run)
     found_out = findings(run)
     return Page(
         title=_title(run),
@@ -116,60 +115,28 @@ def from_run(whole: RecordedRun, beside: RecordedRun | None = None) -> Page:
         if first
         else (),
         findings=tuple(found_out),
-        evidence=_first_evidence(found_out[:FIRST_FINDINGS], all_tables, found),
+        evidence=_first_evidence(found_out[:FIRST_FINDINGS], parts, found),
         drawing=with_hosts(draw(run.topology, link_rates(run, found_out)), run)
         if run.topology.devices
         else None,
         explorer=explorer(run),
         devices=devices(run),
         topology_notes=run.topology.notes,
-        parts={part.anchor: part for part in _parts(run, all_tables) if part.tables or part.charts},
+        parts=parts,
         best_sizes=tuple(format_size(size) for size in best.sizes) if best else (),
         best=tuple((label, tuple(map(_best, row))) for label, row in best.rows) if best else (),
         topics=tuple(topics(run)),
-        views={anchor: tuple(view(run)) for anchor, view in VIEWS.items()},
+        best_charts=tuple(best_way.charts(run)),
         method=method(run, found),
         manifest=manifest,
     )
 
 
-def _parts(run: Index, all_tables: Tables) -> Iterator[Topic]:
-    """Yields the parts of charts and tables that any run may have."""
-    lead = (
-        "What to see: where a curve turns flat, the link or the engine is the limit; below, a fixed cost. "
-        "One chart per kind of pair and link class, both axes logarithmic: medians over equal pairs with "
-        "their 95 % intervals, and the nominal peak per direction as a dotted line."
-    )
-    over_size = tuple(curves.over_size(run.cells, run.topology))
-    yield Topic("curves", "Bandwidth vs size", lead, charts=over_size)
-    lead = (
-        "The device that first writes a page decides where it is placed. Rows: memory kind; columns: the "
-        "device that touched first."
-    )
-    yield Topic("first-touch", "First touch", lead, tuple(all_tables.first_touch))
-    lead = "How the sum of concurrent flows grows with the number of devices."
-    yield Topic("scaling", "Scaling", lead, charts=tuple(curves.over_flows(run.cells)))
-    lead = (
-        "One transfer split over several paths: one part takes the direct path; each relay (another GPU) "
-        "forwards a part in pieces through its own memory. The split makes all paths finish together; the "
-        "details of a cell list the parts."
-    )
-    yield Topic("routes", "Routes", lead, tuple(route_tables(run.cells)))
-    lead = (
-        "Time of one dependent load (each address comes from the previous load), for the working set in each "
-        "title. Dark cells have long times."
-    )
-    walked = curves.over_working_set(run.cells, run.topology, gpu_caches(run))
-    drawn = (walked,) if walked else ()
-    yield Topic("latency", "Latency", lead, tuple(all_tables.latency), drawn)
-    yield from all_tables.lists
-
-
 def _first_evidence(
-    first: Sequence[Finding], all_tables: Tables, found: Sequence[Result]
+    first: Sequence[Finding], parts: Mapping[str, Topic], cells: Sequence[Result]
 ) -> tuple[Evidence, ...]:
     wanted = {case for finding in first for case in cases_of(finding)}
-    return tuple(evidence(first, places(all_tables, found, wanted)))
+    return tuple(evidence(first, places(parts, cells, wanted)))
 
 
 def _title(run: Index) -> str:

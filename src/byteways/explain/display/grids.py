@@ -8,9 +8,7 @@ from dataclasses import replace
 from byteways.explain.display.numbers import METRIC_UNITS, peaks_of
 from byteways.explain.display.table import Table, TableResult
 from byteways.explain.results.selection import (
-    REPRESENTS_LARGEST_FACTOR,
     at_largest,
-    chases,
     concurrent,
     kind,
     label_order,
@@ -19,7 +17,6 @@ from byteways.explain.results.selection import (
 )
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
-from byteways.plan.memory import is_device
 from byteways.units import format_size
 
 #: From this number of single-pair matrices on, they are merged into a list.
@@ -178,82 +175,6 @@ def host_tables(found: Sequence[Result]) -> list[Table]:
         rows = ((label, cell.record.path, cell) for label, cell in _labelled(members))
         grids.append(grid_of(title, "interface, access, memory \\ path", rows))
     return grids
-
-
-def latency_tables(found: Sequence[Result]) -> list[Table]:
-    """Returns latency in ns per dependent load: executor × memory.
-
-    One table per working set, largest first, as different working sets measure different caches.
-    """
-    walks = _walks(chases(found))
-    by_size = group_by(walks, lambda cell: cell.record.size_bytes)
-    both = len({cell.record.cache for cell in walks}) > 1
-    return [
-        grid_of(
-            "Latency of a dependent load, working set",
-            "executor \\ memory",
-            ((cell.record.executor, f"{cell.source}{_warm(cell) * both}", cell) for cell in by_size[size]),
-            quantity="latency",
-        )
-        for size in sorted(by_size, reverse=True)
-    ]
-
-
-def _walks(found: Sequence[Result]) -> list[Result]:
-    """Selects for each kind of executor a common working set; cells without it at their largest."""
-    chosen = []
-    for walks in group_by(found, lambda cell: cell.record.executor.rstrip("0123456789")).values():
-        places = group_by(walks, lambda cell: (variant(cell), cell.source.device)).values()
-        walked = [size for place in places for size in {cell.record.size_bytes for cell in place}]
-        near = [size for size in walked if size * REPRESENTS_LARGEST_FACTOR >= max(walked)]
-        common = max(near, key=lambda size: (near.count(size), size))
-        for place in places:
-            sizes = {cell.record.size_bytes for cell in place}
-            wanted = common if common in sizes else max(sizes)
-            chosen += [cell for cell in place if cell.record.size_bytes == wanted]
-    return chosen
-
-
-def _warm(cell: Result) -> str:
-    return " (warm)" if cell.record.cache == "warm" else ""
-
-
-def first_touch_tables(found: Sequence[Result]) -> list[Table]:
-    """Returns memory × first touch, if several devices touched first and all else is equal."""
-
-    def touched(cell: Result) -> tuple[str, str]:
-        ends = cell.source, cell.destination
-        buffer = next((end for end in ends if end.first_touch), None) or next(
-            (end for end in ends if not is_device(end.memory)), cell.source
-        )
-        return f"{buffer.device}:{buffer.memory}", buffer.first_touch or buffer.device
-
-    def alike(cell: Result) -> tuple[object, ...]:
-        record, same = cell.record, variant(cell)
-        what = record.path, record.interface, record.executor, record.access, record.size_bytes
-        return *what, same.cache, same.options, same.environment
-
-    def title(members: Sequence[Result]) -> str:
-        return f"{members[0].variant.label(memory=False)}, {members[0].record.path}"
-
-    compared = [
-        members
-        for members in group_by(unidirectional(found), alike).values()
-        if any(end.first_touch for cell in members for end in (cell.source, cell.destination))
-        and len({touched(cell)[1] for cell in members}) > 1
-    ]
-    by_size = group_by(
-        compared, lambda members: (title(members), frozenset(touched(cell)[1] for cell in members))
-    )
-    largest = (max(same, key=lambda members: members[0].record.size_bytes) for same in by_size.values())
-    return [
-        grid_of(
-            title(members),
-            "memory \\ first touch",
-            ((*touched(cell), cell) for cell in members),
-        )
-        for members in largest
-    ]
 
 
 def _of_kind(found: Iterable[Result], name: str) -> list[Result]:

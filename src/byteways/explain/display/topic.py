@@ -50,6 +50,8 @@ class Topic:
     #: On a page these show some of the tables, which a terminal prints in their place.
     exhibits: tuple[Exhibit, ...] = ()
     chips: tuple[Chip, ...] = ()
+    #: At a glance: a page shows these above the tables.
+    overview: tuple[Chart, ...] = ()
 
     @property
     def other_tables(self) -> tuple[Table, ...]:

@@ -12,6 +12,7 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import percent, supported
 from byteways.explain.claims.wording import longer
+from byteways.explain.display.chart import Axis, Chart, Point, Series, in_rows, of_rows
 from byteways.explain.display.table import Table
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
@@ -23,7 +24,7 @@ from byteways.plan.interfaces import APPLICATIONS
 from byteways.plan.legality import kind_of
 from byteways.plan.options import TIMED, TRANSPORT
 from byteways.studies.applications import PublishedChoice, PublishedGain, gains
-from byteways.units import format_size
+from byteways.units import format_size, short_time
 
 INTRODUCTION = (
     "Patterns of communication that stand for CloverLeaf (halo) and Quicksilver (particles), not for their "
@@ -35,6 +36,14 @@ INTRODUCTION = (
 NAIVE = "mpi-staged"
 ITERATION, EXCHANGE = TIMED.words
 _NOT_OF_THE_PROBLEM = (TRANSPORT.name, TIMED.name)
+
+#: Below the charts.
+CAPTION = (
+    "What to see: how much of an iteration is exchange, and which transport makes it short. A row is the "
+    "transport, the memory of the data and of the messages; less is better."
+)
+#: Ways of one problem that are drawn, the fastest first; the table has all.
+MOST_DRAWN = 12
 
 
 def applications(found: Iterable[Result]) -> list[Result]:
@@ -62,7 +71,11 @@ def topic(index: Index) -> Topic | None:
     tables = [_table(members) for members in problems.values()]
     beside = _beside_published(applications(index.cells))
     return Topic(
-        "applications", "Application patterns", INTRODUCTION, (*tables, *([beside] if beside else []))
+        "applications",
+        "Application patterns",
+        INTRODUCTION,
+        (*tables, *([beside] if beside else [])),
+        overview=tuple(map(_chart, problems.values())),
     )
 
 
@@ -111,6 +124,29 @@ def _table(members: Sequence[Result]) -> Table:
         fallen |= dict.fromkeys(reason for cell in some if (reason := _fell_back(cell)))
     headings = ("transport", "data", "messages", "settings", "iteration, µs", "exchange, µs", "share")
     return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
+
+
+def _chart(members: Sequence[Result]) -> Chart:
+    ways = group_by(members, lambda cell: (choice_of(cell), cell.variant.environment))
+    timed = {way: {timed_of(cell): cell for cell in some} for way, some in ways.items()}
+    order = sorted(timed, key=lambda way: min(cell.value for cell in timed[way].values()))[:MOST_DRAWN]
+    series = [
+        Series(name, of_rows([_bar(timed[way].get(name)) for way in order]), "bars")
+        for name in (ITERATION, EXCHANGE)
+        if any(name in timed[way] for way in order)
+    ]
+    rows = [
+        ", ".join(part for part in (choice.transport, choice.data, choice.messages, environment) if part)
+        for choice, environment in order
+    ]
+    return in_rows(title_of(members[0]), CAPTION, Axis("time", unit="ns"), rows, series)
+
+
+def _bar(cell: Result | None) -> Point | None:
+    if cell is None:
+        return None
+    details = f"{short_time(cell.value)} ({short_time(cell.low)}–{short_time(cell.high)})"
+    return Point(cell.value, 0, cell.low, cell.high, details, short_time(cell.value))
 
 
 def _fell_back(cell: Result) -> str:

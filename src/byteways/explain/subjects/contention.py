@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from byteways.explain.bottlenecks.bottlenecks import Bottleneck, Explanation, explanations
@@ -17,6 +16,7 @@ from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import group_by
+from byteways.explain.subjects.predicted_sums import predicted_sums, shortened
 from byteways.plan.case import PATTERNS
 from byteways.record.simulation_mark import Voice
 from byteways.topology.model import Topology
@@ -34,8 +34,6 @@ NOTHING = "unexplained"
 ONCE = "undetermined (one case)"
 #: Maximum number of equally likely bottlenecks that a table cell lists.
 MOST_NAMES = 3
-#: Maximum number of devices that a path lists before they are counted instead.
-MOST_LISTED_DEVICES = 3
 
 
 def topic(index: Index) -> Topic | None:
@@ -48,7 +46,8 @@ def topic(index: Index) -> Topic | None:
     tables = [table for table in both if table.rows]
     drawn = charts(index.topology, predicted.cases)
     lead = INTRODUCTION.format(measured=index.voice.measured)
-    return Topic("together", "Contention", lead, tuple(tables), drawn)
+    overview = tuple(predicted_sums(predicted.cases))
+    return Topic("together", "Contention", lead, tuple(tables), drawn, overview=overview)
 
 
 def _explanations(index: Index) -> list[Explanation]:
@@ -59,18 +58,6 @@ def named(names: Sequence[str]) -> str:
     """`the link gpu0>gpu1`, or several equally likely ones: `… or …`."""
     more = len(names) - MOST_NAMES
     return " or ".join(names[:MOST_NAMES]) + (f" or {count(more, 'other')}" if more > 0 else "")
-
-
-def shortened(path: str) -> str:
-    """Replaces long device lists in a path by counts: `4 NUMA domains>8 GPUs`."""
-
-    def counted(match: re.Match[str]) -> str:
-        names = match[0].split(",")
-        if len(names) <= MOST_LISTED_DEVICES:
-            return match[0]
-        return count(len(names), "GPU" if names[0].startswith("gpu") else "NUMA domain")
-
-    return re.sub(r"(?:[cg]pu\d+,)+[cg]pu\d+", counted, path)
 
 
 def _bottlenecks(explained: Sequence[Explanation], voice: Voice) -> Table:

@@ -12,7 +12,6 @@ from byteways.explain.claims.finding import Finding, cpu_threads, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, sentence, way, with_span
 from byteways.explain.claims.wording import difference, faster, no_difference, percents_slower, slower
-from byteways.explain.display.grids import first_touch_tables
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, broadest_size, largest_common_size
 from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
@@ -87,31 +86,6 @@ def _engines(claim: Claim, fast: ResultGroup, slow: ResultGroup) -> str:
     fast_by, slow_by = (MOVED_BY[str(engine)] for engine in engines)
     first = claim.first.name
     return f" {first[:1].upper()}{first[1:]} is moved by {fast_by}, {claim.second.name} by {slow_by}."
-
-
-def first_touch(index: Index) -> Iterator[Finding]:
-    """Reports the memory kind for which first touch matters most."""
-    found: list[tuple[Claim, Result, Result]] = []
-    for table in first_touch_tables(index.ranked):
-        for (label, *_), results in zip(table.rows, table.results, strict=True):
-            known = [
-                (shown.result, touch) for shown, touch in zip(results, table.headings, strict=True) if shown
-            ]
-            if len(known) < 2:
-                continue
-            fast, fast_touch = max(known, key=lambda item: item[0].value)
-            slow, slow_touch = min(known, key=lambda item: item[0].value)
-            names = f"{label} first touched by {fast_touch}", f"by {slow_touch}"
-            claim = compare(fast, slow, kind="first touch", ways=len(known), names=names)
-            if claim.leads and claim.effect >= FACTOR:
-                found.append((claim, fast, slow))
-    if not found:
-        return
-    claim, fast, slow = max(found, key=lambda one: one[0].gain)
-    record = fast.record
-    title = f"First touch matters: on {record.executor}, {difference(claim)}"
-    detail = f"{way(fast.variant)} by {record.executor}, {record.path}, {format_size(record.size_bytes)}."
-    yield finding(title, detail, Priority.FIRST_TOUCH, (fast, slow), [one[0] for one in found])
 
 
 def threads(index: Index) -> Iterator[Finding]:

@@ -16,11 +16,18 @@ from byteways.explain.claims.phrases import of_peak, percent, rate, span, way
 from byteways.explain.claims.wording import faster, faster_directly, least_gain, less
 from byteways.explain.display.grids import table_of_results
 from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind, unidirectional
 from byteways.explain.results.summary import Result, group_by
 from byteways.record.simulation_mark import Voice
 from byteways.units import format_size
+
+INTRODUCTION = (
+    "One transfer split over several paths: one part takes the direct path; each relay (another GPU) "
+    "forwards a part in pieces through its own memory. The split makes all paths finish together; the "
+    "details of a cell list the parts."
+)
 
 STRAIGHT = "straight"
 #: Options that set the pieces; cases with them form a sweep separate from that over sizes.
@@ -68,6 +75,10 @@ def _line(cell: Result) -> tuple[object, ...]:
 
 def _cut(cell: Result) -> bool:
     return any(name in cell.record.options for name in _CUT)
+
+
+def topic(index: Index) -> Topic:
+    return Topic("routes", "Routes", INTRODUCTION, tuple(route_tables(index.cells)))
 
 
 def route_tables(found: Sequence[Result]) -> list[Table]:
