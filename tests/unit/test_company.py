@@ -100,7 +100,7 @@ def test_flows_without_a_window_give_no_figure(
     """
     walked.records.append(record("pointer-chase", [WALK, load(77)], 900.0, **turns))
     [curve] = load_curves(cells(walked.records))
-    assert len(curve.points) == 3 and curve.apart == 1
+    assert len(curve.points) == 3 and curve.without_window == 1
     topic = loaded.topic(Index.of(walked))
     assert topic is not None and topic.tables[0].note.startswith("Excludes 1 case in which")
     none = Fixture([walked.records[0], walked.records[-1]])

@@ -76,7 +76,7 @@ class ComparedView:
     title: str
     lead: str
     charts: tuple[Chart, ...]
-    told: str  # how many of its cases differ
+    differing: str  # how many of its cases differ
     differ: bool
     shown: int  # how many charts stand outside the fold
 
@@ -126,7 +126,10 @@ def from_comparison(runs: Sequence[RecordedRun], compared: Comparison) -> Compar
         tuple(_sentences(links)),
         tuple(CaseChange(row(pair), pair.slower) for pair in differing[:MOST_TABLE_CASES]),
         len(differing),
-        tuple((one.status, f"{one.interface} {one.path}", quote(one.reason or "")) for one in compared.lost),
+        tuple(
+            (record.status, f"{record.interface} {record.path}", quote(record.reason or ""))
+            for record in compared.lost
+        ),
         tuple(_notes(compared)),
         _map(compared.pairs, links),
         tuple(_views(first, second, compared.pairs)),
@@ -142,34 +145,35 @@ def _side(role: str, name: str, run: RecordedRun) -> Side:
 
 def _sentences(links: Iterable[LinkChange]) -> Iterator[str]:
     """Yields what the picture shows: the links that changed most."""
-    changed = [(one, one.pair) for one in links if one.pair is not None and one.pair.claim.differ]
+    changed = [(link, link.pair) for link in links if link.pair is not None and link.pair.claim.differ]
     changed.sort(key=lambda entry: -moved(entry[1]))
-    for one, pair in changed[:MOST_BESIDE_PICTURE]:
+    for link_change, pair in changed[:MOST_BESIDE_PICTURE]:
         before, after = values(pair)
         by = pair.first.record.interface
-        yield f"Link {one.link.a} – {one.link.b}: {change(pair.speed)} %, {before} and now {after} by {by}"
+        between = f"{link_change.link.a} – {link_change.link.b}"
+        yield f"Link {between}: {change(pair.speed)} %, {before} and now {after} by {by}"
     if len(changed) > MOST_BESIDE_PICTURE:
         yield f"{count(len(changed) - MOST_BESIDE_PICTURE, 'more link')} changed"
-    if not changed and any(one.pair is not None for one in links):
+    if not changed and any(link.pair is not None for link in links):
         yield "No link changed in all transfers of an interface over it"
 
 
 def _views(first: Index, second: Index, pairs: Sequence[PairedCase]) -> Iterator[ComparedView]:
     """Yields the sections with charts that have any."""
-    told = {
+    sections = {
         "curves": ("Bandwidth vs size", CURVES, curve_changes.changes(first, pairs)),
         "together": ("Contention", "", contention.changes(first, second, pairs)),
         "latency": ("Latency", "", hierarchy.changes(first, pairs)),
     }
-    for anchor, (title, lead, changed) in told.items():
+    for anchor, (title, lead, changed) in sections.items():
         if changed:
-            shown = tuple(one.chart for one in changed)
+            shown = tuple(each.chart for each in changed)
             yield ComparedView(anchor, title, lead, shown, *_counted(changed))
 
 
 def _counted(changed: Sequence[Changed]) -> tuple[str, bool, int]:
-    cases, differ = sum(one.cases for one in changed), sum(one.differ for one in changed)
-    shown = min(max(sum(one.differ > 0 for one in changed), LEAST_CHARTS), MOST_CHARTS)
+    cases, differ = sum(each.cases for each in changed), sum(each.differ for each in changed)
+    shown = min(max(sum(each.differ > 0 for each in changed), LEAST_CHARTS), MOST_CHARTS)
     return f"{differ or 'none'} of {count(cases, 'case')} drawn here differ", differ > 0, shown
 
 
@@ -200,7 +204,9 @@ def _map(pairs: Sequence[PairedCase], links: Sequence[LinkChange]) -> dict[str, 
         "pair": ">".join(_ends(across[0])),
         # The pair that stands for each link of the picture.
         "links": {
-            f"{one.link.a} – {one.link.b}": ">".join(_ends(one.pair)) for one in links if one.pair is not None
+            f"{link.link.a} – {link.link.b}": ">".join(_ends(link.pair))
+            for link in links
+            if link.pair is not None
         },
         "cells": {
             "from": [devices.index(_ends(pair)[0]) for pair in pairs],

@@ -75,7 +75,7 @@ def evidence(findings: Iterable[Finding], shown: Mapping[str, PageLink]) -> list
 
 def cases_of(finding: Finding) -> list[str]:
     """Returns the ids of the cases behind a finding, those of its results first."""
-    return [case for one in _operands(finding) for case in one.case_ids]
+    return [case for operand in _operands(finding) for case in operand.case_ids]
 
 
 def _operands(finding: Finding) -> list[Operand]:
@@ -86,5 +86,5 @@ def _evidence(finding: Finding, shown: Mapping[str, PageLink]) -> Evidence:
     operands, ids = _operands(finding), cases_of(finding)
     other = "data" if ids else "warnings" if finding.priority == Priority.WARNINGS else "findings"
     place = next((shown[case] for case in ids if case in shown), PageLink(other, PAGE_PART_NAMES[other]))
-    paths = tuple(dict.fromkeys(path for one in operands[:2] for path in one.paths))
+    paths = tuple(dict.fromkeys(path for operand in operands[:2] for path in operand.paths))
     return Evidence(finding.title, finding.detail, place.anchor, place.words, paths)

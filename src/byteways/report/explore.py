@@ -104,7 +104,7 @@ def explorer(index: Index) -> Explorer | None:
     return Explorer(
         data,
         tuple(enumerate(names)),
-        tuple((name, tuple(some)) for name, some in groupby(numbers, lambda way: _interface(way[1]))),
+        tuple((name, tuple(group)) for name, group in groupby(numbers, lambda way: _interface(way[1]))),
         sizes.index(largest),
         ">".join(_ends(first)),
         any(_mode(cell) & BIDIRECTIONAL_BIT for cell in cells),
@@ -154,9 +154,9 @@ def question(cell: Result) -> str:
     """Returns the address of the selection that shows a result; '' if it is not between two buffers."""
     if not _between_two([cell]):
         return ""
-    told = {"pair": ">".join(_ends(cell)), "size": format_size(cell.record.size_bytes)}
+    selection = {"pair": ">".join(_ends(cell)), "size": format_size(cell.record.size_bytes)}
     modes = {"both": _mode(cell) & BIDIRECTIONAL_BIT, "warm": _mode(cell) & WARM_BIT}
-    return urlencode({**told, **{name: "1" for name, mode in modes.items() if mode}})
+    return urlencode({**selection, **{name: "1" for name, mode in modes.items() if mode}})
 
 
 def _interest(cell: Result) -> tuple[object, ...]:
@@ -210,16 +210,16 @@ def _orders(
     `stands` has the cell that stands for the pair (explain/best/representative.py) of all ways, of reads and
     of writes.
     """
-    found = []
-    for (mode, size), some in group_by(cells, lambda cell: (_mode(cell), cell.record.size_bytes)).items():
+    orders = []
+    for (mode, size), group in group_by(cells, lambda cell: (_mode(cell), cell.record.size_bytes)).items():
         stood = [
-            representative_of_each_pair(index, [cell for cell in some if _allowed(cell, access)])
+            representative_of_each_pair(index, [cell for cell in group if _allowed(cell, access)])
             for access in ACCESSES
         ]
-        for (a, b), members in group_by(some, _ends).items():
+        for (a, b), members in group_by(group, _ends).items():
             order = _order(members)
-            best = [one.get((a, b)) for one in stood]
-            found.append(
+            best = [result_of.get((a, b)) for result_of in stood]
+            orders.append(
                 [
                     devices.index(a),
                     devices.index(b),
@@ -230,7 +230,7 @@ def _orders(
                     [at[cell.record.case_id] if cell else None for cell in best],
                 ]
             )
-    return found
+    return orders
 
 
 def _allowed(cell: Result, access: str) -> bool:
@@ -244,15 +244,15 @@ def _order(members: Sequence[Result]) -> list[tuple[Result, str]]:
     fastest, and those with the same verdict and equal figures.
     """
     ranking = rank(members)
-    told = _verdicts(ranking) if ranking else {}
-    rest = [cell for cell in members if cell.record.case_id not in told]
+    verdicts = _verdicts(ranking) if ranking else {}
+    rest = [cell for cell in members if cell.record.case_id not in verdicts]
     of_case = {cell.record.case_id: cell for cell in members}
-    ordered = [(of_case[case], verdict) for case, verdict in told.items()]
+    ordered = [(of_case[case], verdict) for case, verdict in verdicts.items()]
     ordered += [(cell, TOO_FEW_ROUNDS) for cell in sorted(rest, key=lambda cell: -cell.value)]
     return [
-        one
+        entry
         for _, alike_ones in groupby(ordered, _figure)
-        for one in sorted(alike_ones, key=lambda one: _plainness(one[0].variant))
+        for entry in sorted(alike_ones, key=lambda entry: _plainness(entry[0].variant))
     ]
 
 
@@ -263,14 +263,14 @@ def _figure(ranked: tuple[Result, str]) -> tuple[str, str]:
 
 def _verdicts(ranking: Ranking) -> dict[str, str]:
     """Returns the verdict by case, best first."""
-    found = {cell.record.case_id: LEADER for cell in ranking.group.cells}
+    verdicts = {cell.record.case_id: LEADER for cell in ranking.group.cells}
     for rival in ranking.rivals:
         claim = rival.claim
         verdict = less(claim) if claim.verdict == LEADS else alike(claim)
         if claim.verdict not in (LEADS, TIE):
             verdict = claim.reason or NO_DIFFERENCE
-        found.update((cell.record.case_id, verdict) for cell in rival.group.cells)
-    return found
+        verdicts.update((cell.record.case_id, verdict) for cell in rival.group.cells)
+    return verdicts
 
 
 def _links(index: Index, source: str, destination: str) -> list[str]:

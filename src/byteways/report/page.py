@@ -54,7 +54,7 @@ class PageLead:
     interface: str
     figure: str  # with the size, if it differs from the column's
     margin: str
-    told: bool  # whether the lead over the next best is significant
+    leads: bool  # whether the lead over the next best is significant
     details: str
 
 
@@ -98,7 +98,7 @@ def from_run(whole: RecordedRun, beside: RecordedRun | None = None) -> Page:
     """Returns the page of a run; `beside`: of the same study on another machine, drawn with it."""
     run = Index.of(whole)
     run.beside = beside
-    manifest, found = run.manifest, run.cells
+    manifest, cells = run.manifest, run.cells
     parts = tables(run).parts
     best, first = best_map(run), headline(run)
     found_out = findings(run)
@@ -115,7 +115,7 @@ def from_run(whole: RecordedRun, beside: RecordedRun | None = None) -> Page:
         if first
         else (),
         findings=tuple(found_out),
-        evidence=_first_evidence(found_out[:FIRST_FINDINGS], parts, found),
+        evidence=_first_evidence(found_out[:FIRST_FINDINGS], parts, cells),
         drawing=with_hosts(draw(run.topology, link_rates(run, found_out)), run)
         if run.topology.devices
         else None,
@@ -127,7 +127,7 @@ def from_run(whole: RecordedRun, beside: RecordedRun | None = None) -> Page:
         best=tuple((label, tuple(map(_best, row))) for label, row in best.rows) if best else (),
         topics=tuple(topics(run)),
         best_charts=tuple(best_way.charts(run)),
-        method=method(run, found),
+        method=method(run, cells),
         manifest=manifest,
     )
 
@@ -147,11 +147,11 @@ def _title(run: Index) -> str:
 
 def _about(run: Index) -> str:
     suite = run.manifest.get("suite") or {}
-    told = (
+    text = (
         f"{suite.get('name', 'run')} on {subject(run.manifest)}",
         moment(str(run.manifest.get("started_at") or "")),
     )
-    return ", ".join(part for part in told if part)
+    return ", ".join(part for part in text if part)
 
 
 def _best(entry: Ranking | None) -> PageBest | None:

@@ -89,23 +89,23 @@ def table_of_results(
     )
 
 
-def matrices(found: Sequence[Result]) -> list[Table]:
+def matrices(results: Sequence[Result]) -> list[Table]:
     """Returns a matrix per interface, access and options: source GPUs down, destination GPUs across.
 
     Copies within a GPU are on the diagonal of their interface's matrices. Variants measured on a single pair
     (such as options) are listed by pair and size if there are many.
     """
-    between = at_largest(_of_kind(unidirectional(found), "gpu-gpu"))
-    inside = _of_kind(unidirectional(found), "gpu")
+    between = at_largest(_of_kind(unidirectional(results), "gpu-gpu"))
+    inside = _of_kind(unidirectional(results), "gpu")
     groups = dict(sorted(group_by(between, variant).items()))
-    single = {same for same, members in groups.items() if len(members) == 1}
+    single = {way for way, members in groups.items() if len(members) == 1}
     listed = single if len(single) >= LISTED_FROM else set()
-    grids = [_matrix(same, members, inside) for same, members in groups.items() if same not in listed]
-    alone = [members[0] for same, members in groups.items() if same in listed]
+    grids = [_matrix(way, members, inside) for way, members in groups.items() if way not in listed]
+    alone = [members[0] for way, members in groups.items() if way in listed]
     for _, members in sorted(group_by(alone, lambda cell: -cell.record.size_bytes).items()):
         rows = ((cell.variant.label(), cell.record.path, cell) for cell in members)
         grids.append(grid_of("Between GPUs, one pair only", "interface, access, options \\ path", rows))
-    return grids + bidirectional_matrices(found)
+    return grids + bidirectional_matrices(results)
 
 
 def _matrix(variant: Variant, members: Sequence[Result], inside: Iterable[Result]) -> Table:
@@ -124,16 +124,18 @@ def _matrix(variant: Variant, members: Sequence[Result], inside: Iterable[Result
     )
 
 
-def bidirectional_matrices(found: Sequence[Result]) -> list[Table]:
+def bidirectional_matrices(results: Sequence[Result]) -> list[Table]:
     """Returns matrices of the sum of both directions between each pair of GPUs."""
-    both = [cell for cell in _of_kind(concurrent(found), "gpu-gpu") if cell.record.pattern == "bidirectional"]
+    both = [
+        cell for cell in _of_kind(concurrent(results), "gpu-gpu") if cell.record.pattern == "bidirectional"
+    ]
     return [
         grid_of(
-            f"{same.label()}, bidirectional, sum of both directions",
+            f"{way.label()}, bidirectional, sum of both directions",
             "between \\ and",
             ((cell.source.device, cell.destination.device, cell) for cell in members),
         )
-        for same, members in sorted(group_by(at_largest(both), variant).items())
+        for way, members in sorted(group_by(at_largest(both), variant).items())
     ]
 
 
@@ -144,16 +146,16 @@ def _labelled(members: Sequence[Result]) -> list[tuple[str, Result]]:
     return [(cell.variant.label() + after, cell) for cell, after in zip(members, size, strict=True)]
 
 
-def inside_gpu(found: Sequence[Result], shown: Collection[str] = ()) -> list[Table]:
+def inside_gpu(results: Sequence[Result], shown: Collection[str] = ()) -> list[Table]:
     """Returns copies within a GPU whose case ids are not in `shown`, by interface."""
-    local = at_largest(_of_kind(unidirectional(found), "gpu"))
+    local = at_largest(_of_kind(unidirectional(results), "gpu"))
     members = [cell for cell in local if cell.record.case_id not in shown]
     rows = [(label, cell.source.device, cell) for label, cell in _labelled(members)]
     note = "Each byte is read and written but counted once"
     return [grid_of("Inside a GPU", "interface \\ GPU", rows, note=note)] if rows else []
 
 
-def host_tables(found: Sequence[Result]) -> list[Table]:
+def host_tables(results: Sequence[Result]) -> list[Table]:
     """Returns tables between host memory and GPUs, a row per interface and memory; and within host memory."""
     titles = {
         "cpu-gpu": "Host to GPU",
@@ -164,7 +166,7 @@ def host_tables(found: Sequence[Result]) -> list[Table]:
     # Pages first touched by another device lie elsewhere and have their own table.
     touched = [
         cell
-        for cell in unidirectional(found)
+        for cell in unidirectional(results)
         if all(end.first_touch in (None, end.device) for end in (cell.source, cell.destination))
     ]
     grids = []
@@ -177,5 +179,5 @@ def host_tables(found: Sequence[Result]) -> list[Table]:
     return grids
 
 
-def _of_kind(found: Iterable[Result], name: str) -> list[Result]:
-    return [cell for cell in found if kind(cell) == name]
+def _of_kind(results: Iterable[Result], name: str) -> list[Result]:
+    return [cell for cell in results if kind(cell) == name]

@@ -30,7 +30,7 @@ def stragglers_of(record: Record) -> list[Straggler]:
 def ranks_blamed(record: Record) -> tuple[int, ...]:
     """Returns the ranks that a record blames: stragglers, or those at fault where it has no result."""
     if record.status == "measured":
-        return tuple(one.rank for one in stragglers_of(record))
+        return tuple(straggler.rank for straggler in stragglers_of(record))
     rank = record.blame.rank if record.blame else None
     return () if rank is None else (rank,)
 
@@ -40,12 +40,12 @@ def blamed_in(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict[st
     driver failed.
     """
     records = tuple(records)
-    found = blamed_names(manifest, records)
+    names = blamed_names(manifest, records)
     for record in records:
         device = record.blame.device if record.blame else None
         if device:
-            found[record.case_id] = found.get(record.case_id, frozenset()) | {ERRORS_ON + device}
-    return found
+            names[record.case_id] = names.get(record.case_id, frozenset()) | {ERRORS_ON + device}
+    return names
 
 
 def device_of(record: Record, rank: int) -> str:

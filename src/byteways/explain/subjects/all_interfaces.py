@@ -33,9 +33,11 @@ _OPTIONS = (STAGING.name,)
 def topic(index: Index) -> Topic | None:
     """Returns the topic; None unless a process and ranks moved the same bytes."""
     charts = [
-        _chart(index, some)
-        for some in group_by(filter(_is_plain, index.cells), lambda cell: _bytes_moved(index, cell)).values()
-        if len({between_ranks(cell) for cell in some}) > 1
+        _chart(index, members)
+        for members in group_by(
+            filter(_is_plain, index.cells), lambda cell: _bytes_moved(index, cell)
+        ).values()
+        if len({between_ranks(cell) for cell in members}) > 1
     ]
     drawn = sorted(filter(None, charts), key=lambda chart: chart.title)
     return (
@@ -74,12 +76,12 @@ def _chart(index: Index, cells: Sequence[Result]) -> Chart | None:
     """Returns bandwidth over size, a line per interface with two sizes; None unless both sides have one."""
     lines: list[Series] = []
     sides: set[bool] = set()
-    for label, some in sorted(group_by(cells, _label).items(), key=lambda entry: _order(entry[1][0])):
-        sizes = group_by(some, lambda cell: cell.record.size_bytes)
+    for label, members in sorted(group_by(cells, _label).items(), key=lambda entry: _order(entry[1][0])):
+        sizes = group_by(members, lambda cell: cell.record.size_bytes)
         if len(sizes) > 1:
-            points = tuple(result_point(size, pool(same)) for size, same in sorted(sizes.items()))
+            points = tuple(result_point(size, pool(group)) for size, group in sorted(sizes.items()))
             lines.append(Series(label, points))
-            sides.add(between_ranks(some[0]))
+            sides.add(between_ranks(members[0]))
     if len(sides) < 2:
         return None
     title = _title(index, cells[0])

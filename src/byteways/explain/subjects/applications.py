@@ -46,9 +46,9 @@ CAPTION = (
 MOST_DRAWN = 12
 
 
-def applications(found: Iterable[Result]) -> list[Result]:
+def applications(results: Iterable[Result]) -> list[Result]:
     """Returns the results of application patterns."""
-    return [cell for cell in found if cell.record.pattern in APPLICATIONS]
+    return [cell for cell in results if cell.record.pattern in APPLICATIONS]
 
 
 def transport_of(cell: Result) -> str:
@@ -100,16 +100,16 @@ def title_of(cell: Result) -> str:
 
 def _settings(cell: Result) -> list[str]:
     """Returns the options of the problem that are not left out."""
-    told = cell.variant.options.split(" ")
-    return [one for one in told if one and one.partition("=")[0] not in _NOT_OF_THE_PROBLEM]
+    options = cell.variant.options.split(" ")
+    return [option for option in options if option and option.partition("=")[0] not in _NOT_OF_THE_PROBLEM]
 
 
 def _table(members: Sequence[Result]) -> Table:
     """Returns a row per transport, memory and setting: both times, and their ratio."""
     rows = []
     fallen: dict[str, None] = {}
-    for (choice, environment), some in group_by(members, _row_of).items():
-        timed = {timed_of(cell): cell for cell in some}
+    for (choice, environment), group in group_by(members, _row_of).items():
+        timed = {timed_of(cell): cell for cell in group}
         whole, part = timed.get(ITERATION), timed.get(EXCHANGE)
         rows.append(
             (
@@ -121,14 +121,14 @@ def _table(members: Sequence[Result]) -> Table:
                 percent(part.value / whole.value) if whole and part and whole.value else "",
             )
         )
-        fallen |= dict.fromkeys(reason for cell in some if (reason := _fell_back(cell)))
+        fallen |= dict.fromkeys(reason for cell in group if (reason := _fell_back(cell)))
     headings = ("transport", "data", "messages", "settings", "iteration, µs", "exchange, µs", "share")
     return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
 
 
 def _chart(members: Sequence[Result]) -> Chart:
     ways = group_by(members, lambda cell: (choice_of(cell), cell.variant.environment))
-    timed = {way: {timed_of(cell): cell for cell in some} for way, some in ways.items()}
+    timed = {way: {timed_of(cell): cell for cell in cells} for way, cells in ways.items()}
     order = sorted(timed, key=lambda way: min(cell.value for cell in timed[way].values()))[:MOST_DRAWN]
     series = [
         Series(name, of_rows([_bar(timed[way].get(name)) for way in order]), "bars")
@@ -163,10 +163,10 @@ def _time(cell: Result) -> Part:
     return Part(cell.value, cell.low, cell.high)
 
 
-def _beside_published(found: Sequence[Result]) -> Table | None:
+def _beside_published(results: Sequence[Result]) -> Table | None:
     """Returns the gains of section 7, here and as published; None if the run has none of both sides."""
     rows = []
-    claims = [(gain, *told) for gain in gains() for told in _gains_here(gain, found)]
+    claims = [(gain, *gained) for gain in gains() for gained in _gains_here(gain, results)]
     for gain, claim, cell in claims:
         own = supported(claim.effect, claim.low, claim.high)
         middle = sum(gain.ratio) / 2
@@ -194,11 +194,11 @@ def _beside_published(found: Sequence[Result]) -> Table | None:
     return Table("Beside schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), note)
 
 
-def _gains_here(gain: PublishedGain, found: Sequence[Result]) -> Iterator[tuple[Claim, Result]]:
+def _gains_here(gain: PublishedGain, results: Sequence[Result]) -> Iterator[tuple[Claim, Result]]:
     """Yields the same ratio at each size that has both sides, under equal settings."""
     fitting = [
         cell
-        for cell in found
+        for cell in results
         if (cell.record.pattern, timed_of(cell)) == (gain.pattern, gain.timed)
         and gain.size_bytes in (None, cell.record.size_bytes)
         and gain.crossing in (None, cell.record.options.get("crossing"))
@@ -221,17 +221,17 @@ def _size(cell: Result) -> Hashable:
 def best_over_staging(index: Index) -> Iterator[Finding]:
     """Compares the fastest choice of transport and memory with host staging, for each problem."""
     as_asked = [cell for cell in applications(index.between_ranks) if not _fell_back(cell)]
-    for some in group_by(as_asked, _timed_problem).values():
+    for members in group_by(as_asked, _timed_problem).values():
         naive = [
             cell
-            for cell in some
+            for cell in members
             if choice_of(cell) == PublishedChoice(NAIVE, "device", "device") and not cell.variant.environment
         ]
-        best = min(some, key=lambda cell: cell.value)
+        best = min(members, key=lambda cell: cell.value)
         if not naive or best is naive[0]:
             continue
         names = said(naive[0]), said(best)
-        claim = compare(naive[0], best, kind=TRANSPORT.name, ways=len(some), match=_size, names=names)
+        claim = compare(naive[0], best, kind=TRANSPORT.name, ways=len(members), match=_size, names=names)
         if not claim.leads:
             continue
         what = f"{best.record.pattern} of {ranks_of(best)} ranks, {format_size(best.record.size_bytes)}"
@@ -240,7 +240,7 @@ def best_over_staging(index: Index) -> Iterator[Finding]:
             f"{what}, {timed_of(best)}: {names[0]} takes {longer(claim)} {names[1]}: {times[0]} vs {times[1]}"
         )
         detail = (
-            f"Ranks {members_of(best)}; out of {len(some)} choices of transport, memory and settings. The "
+            f"Ranks {members_of(best)}; out of {len(members)} choices of transport, memory and settings. The "
             "pattern stands for an application's communication, not for the application."
         )
         about = what, timed_of(best), names

@@ -26,15 +26,15 @@ NOTE = f"Equal launch modes only; {LEADER}: {LEADER_MEANS}"
 
 def tables(moving: Sequence[Result]) -> list[Table]:
     """Returns a table for each collective, group of ranks and mode that several libraries carried out."""
-    found = []
+    made = []
     groups = group_by(moving, _alike)
     for alike in sorted(groups, key=_order):
         (pattern, ranks, *mode), by_way = alike, group_by(groups[alike], _way)
         if len({name for name, _ in by_way}) < 2:
             continue
         title = ", ".join(part for part in (f"{pattern} of {ranks} ranks", *mode) if part)
-        found.append(_table(title, by_way))
-    return found
+        made.append(_table(title, by_way))
+    return made
 
 
 def _alike(cell: Result) -> tuple[str, ...]:
@@ -61,8 +61,8 @@ def _order(alike: tuple[str, ...]) -> tuple[object, ...]:
 def _way(cell: Result) -> tuple[str, str]:
     """The library, and what else differs from its defaults."""
     names = {option.name for option in _MODE}
-    others = [one for one in cell.variant.options.split(" ") if one.partition("=")[0] not in names]
-    return library(cell), " ".join(one for one in (*others, cell.variant.environment) if one)
+    others = [word for word in cell.variant.options.split(" ") if word.partition("=")[0] not in names]
+    return library(cell), " ".join(word for word in (*others, cell.variant.environment) if word)
 
 
 def _table(title: str, by_way: dict[tuple[str, str], list[Result]]) -> Table:
@@ -96,6 +96,6 @@ def _fastest(here: dict[tuple[str, str], list[Result]]) -> tuple[str, str]:
     if ranking is None:
         return "", "one round does not rank"
     first = ranking.group.cells[0]
-    others = [one for one in ranking.ties if library(one.group.cells[0]) != library(first)]
+    others = [tie for tie in ranking.ties if library(tie.group.cells[0]) != library(first)]
     leader = "" if others else " ".join(part for part in _way(first) if part)
     return leader, margin(ranking, {cell.record.interface: library(cell) for cell in cells})

@@ -53,14 +53,14 @@ SAME_ROW = 0.01
 REPORTED_COLLECTIVE = "allreduce"
 
 
-def collectives(found: Iterable[Result]) -> list[Result]:
+def collectives(results: Iterable[Result]) -> list[Result]:
     """Returns the collectives that move data."""
-    return [cell for cell in found if cell.record.pattern in COLLECTIVES]
+    return [cell for cell in results if cell.record.pattern in COLLECTIVES]
 
 
-def barriers(found: Iterable[Result]) -> list[Result]:
+def barriers(results: Iterable[Result]) -> list[Result]:
     """Returns the barriers."""
-    return [cell for cell in found if cell.record.pattern == BARRIER]
+    return [cell for cell in results if cell.record.pattern == BARRIER]
 
 
 def timing(cell: Result) -> str:
@@ -193,14 +193,14 @@ def _of_ranks(cell: Result | None, choose: Callable[[Iterable[float]], float]) -
 def _choices(title: str, members: Sequence[Result]) -> list[Table]:
     """Builds the table of what the library chose, if its log says so of any size."""
     rows = _rows_of([size_of(cell) for cell in members])
-    told = {(rows[size_of(cell)], cell.record.pattern): _choice(cell) for cell in members}
+    choices = {(rows[size_of(cell)], cell.record.pattern): _choice(cell) for cell in members}
     patterns = [
-        pattern for pattern in COLLECTIVES if any(told.get((size, pattern)) for size in rows.values())
+        pattern for pattern in COLLECTIVES if any(choices.get((size, pattern)) for size in rows.values())
     ]
     if not patterns:
         return []
     lines = [
-        (format_size(size), *(told.get((size, pattern), "") for pattern in patterns))
+        (format_size(size), *(choices.get((size, pattern), "") for pattern in patterns))
         for size in sorted({*rows.values()})
     ]
     sources = [(cell.record.library_choice or {}).get("source") for cell in members]
@@ -255,8 +255,8 @@ def _comparisons(moving: Sequence[Result]) -> list[Chart]:
     """Draws each operation that several libraries carry out among as many ranks, one line per library."""
     charts = []
     alike = group_by(moving, lambda cell: (cell.record.pattern, ranks_of(cell), timing(cell)))
-    for (pattern, ranks, how), some in alike.items():
-        groups = group_by(some, _alike)
+    for (pattern, ranks, how), members in alike.items():
+        groups = group_by(members, _alike)
         groups = {key: cells for key, cells in groups.items() if len(cells) > 1}
         if len({name for name, *_ in groups}) > 1:
             lines = [_line(_worked_on(key, groups), groups[key]) for key in sorted(groups, key=_order)]
@@ -267,9 +267,9 @@ def _comparisons(moving: Sequence[Result]) -> list[Chart]:
 def _worked_on(alike: tuple[str, ...], others: Iterable[tuple[str, ...]]) -> str:
     """`NCCL, device memory, warm`, with the ranks where others differ in nothing else."""
     name, ranks, *rest = alike
-    same = [one for one in others if (one[0], *one[2:]) == (name, *rest)]
+    equals = [other for other in others if (other[0], *other[2:]) == (name, *rest)]
     where, _, settings_ = rest
-    return ", ".join(part for part in (name, ranks * (len(same) > 1), where, settings_) if part)
+    return ", ".join(part for part in (name, ranks * (len(equals) > 1), where, settings_) if part)
 
 
 def _line(label: str, members: Sequence[Result]) -> Series:
@@ -287,11 +287,11 @@ def _by_size(cells: Sequence[Result]) -> list[Result]:
 
 def allreduce(index: Index) -> Iterator[Finding]:
     """Reports the time of the smallest and the bus bandwidth of the largest size, for most ranks."""
-    told = [cell for cell in collectives(index.between_ranks) if cell.record.pattern == REPORTED_COLLECTIVE]
+    chosen = [cell for cell in collectives(index.between_ranks) if cell.record.pattern == REPORTED_COLLECTIVE]
     waiting = group_by(barriers(index.between_ranks), _waits_alike)
-    for some in group_by(told, _but_members).values():
-        most = max(map(ranks_of, some))
-        widest = [cell for cell in some if ranks_of(cell) == most]
+    for group in group_by(chosen, _but_members).values():
+        most = max(map(ranks_of, group))
+        widest = [cell for cell in group if ranks_of(cell) == most]
         for members in group_by(widest, members_of).values():
             yield _finding(members, most, waiting.get(_waits_alike(members[0]), []))
 

@@ -37,7 +37,7 @@ def topic(index: Index) -> Topic:
     return Topic("first-touch", "First touch", INTRODUCTION, tables, overview=tuple(_charts(tables)))
 
 
-def first_touch_tables(found: Sequence[Result]) -> list[Table]:
+def first_touch_tables(results: Sequence[Result]) -> list[Table]:
     """Returns memory × first touch, if several devices touched first and all else is equal."""
 
     def touched(cell: Result) -> tuple[str, str]:
@@ -57,7 +57,7 @@ def first_touch_tables(found: Sequence[Result]) -> list[Table]:
 
     compared = [
         members
-        for members in group_by(unidirectional(found), alike).values()
+        for members in group_by(unidirectional(results), alike).values()
         if any(end.first_touch for cell in members for end in (cell.source, cell.destination))
         and len({touched(cell)[1] for cell in members}) > 1
     ]
@@ -111,7 +111,7 @@ def _bar(shown: TableResult | None) -> Point | None:
 
 def matters(index: Index) -> Iterator[Finding]:
     """Reports the memory kind for which first touch matters most."""
-    found: list[tuple[Claim, Result, Result]] = []
+    differing: list[tuple[Claim, Result, Result]] = []
     for table in first_touch_tables(index.ranked):
         for (label, *_), results in zip(table.rows, table.results, strict=True):
             known = [
@@ -124,11 +124,11 @@ def matters(index: Index) -> Iterator[Finding]:
             names = f"{label} first touched by {fast_touch}", f"by {slow_touch}"
             claim = compare(fast, slow, kind="first touch", ways=len(known), names=names)
             if claim.leads and claim.effect >= LEAST_FACTOR:
-                found.append((claim, fast, slow))
-    if not found:
+                differing.append((claim, fast, slow))
+    if not differing:
         return
-    claim, fast, slow = max(found, key=lambda one: one[0].gain)
+    claim, fast, slow = max(differing, key=lambda entry: entry[0].gain)
     record = fast.record
     title = f"First touch matters: on {record.executor}, {difference(claim)}"
     detail = f"{way(fast.variant)} by {record.executor}, {record.path}, {format_size(record.size_bytes)}."
-    yield finding(title, detail, Priority.FIRST_TOUCH, (fast, slow), [one[0] for one in found])
+    yield finding(title, detail, Priority.FIRST_TOUCH, (fast, slow), [entry[0] for entry in differing])

@@ -69,30 +69,30 @@ class Slowdown:
         return self.claim.equal
 
 
-def slowdowns(found: Sequence[Result]) -> list[Slowdown]:
+def slowdowns(results: Sequence[Result]) -> list[Slowdown]:
     """Returns all cases of a flow with one transfer by another interface, in order of first appearance.
 
     Pointer chases under load have their own curves (loaded.py).
     """
-    beside_another = [cell for cell in found if _has_second_flow(cell)]
+    beside_another = [cell for cell in results if _has_second_flow(cell)]
     if not beside_another:
         return []
-    alone = {_key(cell.record, cell.record.flows[0]): cell for cell in found if _single(cell)}
+    alone = {_key(cell.record, cell.record.flows[0]): cell for cell in results if _single(cell)}
     pairs = []
     for cell in beside_another:
         record = cell.record
         measured, other = record.flows
-        same = alone.get(_key(record, measured))
-        if same is None or other.get("interface") is None:
+        own = alone.get(_key(record, measured))
+        if own is None or other.get("interface") is None:
             continue
         beside = disturber(record.flows, record.interface)
         names = (f"during {beside}", "alone")
         across = ("pattern", "counts")
-        claim = compare(cell, same, kind="interference", across=across, match=None, names=names)
+        claim = compare(cell, own, kind="interference", across=across, match=None, names=names)
         if metric_of(record.interface) == "bandwidth":
             claim = claim.turned()
         load_alone = alone.get(_key(record, other))
-        pairs.append(Slowdown(cell, same, beside, cell.load.value, load_alone, claim))
+        pairs.append(Slowdown(cell, own, beside, cell.load.value, load_alone, claim))
     return pairs
 
 
@@ -142,8 +142,8 @@ def topic(index: Index) -> Topic | None:
     tables = []
     if rows := tuple(_row(pair, index.voice) for pair in pairs if pair.together):
         tables.append(Table("", headings, rows, (2, 3, 4, 5, 6, 7), note))
-    if apart := [pair for pair in pairs if not pair.together]:
-        tables.append(_not_simultaneous_table(apart, index.voice))
+    if separate := [pair for pair in pairs if not pair.together]:
+        tables.append(_not_simultaneous_table(separate, index.voice))
     return Topic("slowdown", "Slowdown by concurrent transfers", lead, tuple(tables))
 
 
@@ -210,8 +210,8 @@ NAMED_TRANSFERS = 3
 def transfer_costs(index: Index) -> Iterator[Finding]:
     """Reports for each measured flow the slowdown by every concurrent transfer."""
     pairs = slowdowns(index.ranked)
-    for same in group_by(pairs, lambda pair: pair.alone.record.case_id).values():
-        yield _cost(same)
+    for members in group_by(pairs, lambda pair: pair.alone.record.case_id).values():
+        yield _cost(members)
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ class _Verdicts:
     free: list[Slowdown]
     quicker: list[Slowdown]
     unsure: list[Slowdown]
-    apart: list[Slowdown]  # not at the same time
+    separate: list[Slowdown]  # not at the same time
 
     @staticmethod
     def of(pairs: Sequence[Slowdown]) -> _Verdicts:
@@ -233,8 +233,8 @@ class _Verdicts:
         free = [pair for pair in together if pair.free]
         quicker = [pair for pair in together if pair.claim.trails]
         unsure = [pair for pair in together if not (pair.sure or pair.free or pair.claim.trails)]
-        apart = [pair for pair in pairs if not pair.together]
-        return _Verdicts(_named(pairs[0].alone), together, costly, free, quicker, unsure, apart)
+        separate = [pair for pair in pairs if not pair.together]
+        return _Verdicts(_named(pairs[0].alone), together, costly, free, quicker, unsure, separate)
 
     @property
     def named(self) -> list[Slowdown]:
@@ -251,41 +251,41 @@ def _claims(pairs: Sequence[Slowdown]) -> list[Claim]:
 
 
 def _cost(pairs: Sequence[Slowdown]) -> Finding:
-    found = _Verdicts.of(pairs)
-    figures = (pairs[0].alone, *(pair.cell for pair in found.named or found.together))
+    verdicts = _Verdicts.of(pairs)
+    figures = (pairs[0].alone, *(pair.cell for pair in verdicts.named or verdicts.together))
     claims = [pair.claim for pair in pairs if pair.together]
-    priority = Priority.TRANSFER_COST if found.named else Priority.TRANSFER_COST_UNCLEAR
-    about = found.what, *_beside(found.costly)
-    return finding(_title(found), " ".join(_details(found)), priority, figures, claims, about=about)
+    priority = Priority.TRANSFER_COST if verdicts.named else Priority.TRANSFER_COST_UNCLEAR
+    about = verdicts.what, *_beside(verdicts.costly)
+    return finding(_title(verdicts), " ".join(_details(verdicts)), priority, figures, claims, about=about)
 
 
-def _title(found: _Verdicts) -> str:
-    what = found.what
-    if found.costly:
-        parts = [f"{pair.beside}: {longer_by(pair.claim)}" for pair in found.costly]
+def _title(verdicts: _Verdicts) -> str:
+    what = verdicts.what
+    if verdicts.costly:
+        parts = [f"{pair.beside}: {longer_by(pair.claim)}" for pair in verdicts.costly]
         more = [f"{len(parts) - NAMED_TRANSFERS} more"] if len(parts) > NAMED_TRANSFERS else []
         named = listed([*parts[:NAMED_TRANSFERS], *more])
         return f"Slowdown of {what[0].lower() + what[1:]} during {named}"
-    if found.free:
-        return f"{what} {keeps_speed(_claims(found.free))} during {listed(_beside(found.free))}"
-    if found.unsure:
-        return f"{what}: {no_difference(('alone', 'during transfers'), _claims(found.unsure))}"
-    none = "no slowdown during transfers" if found.together else "no transfer ran at the same time"
+    if verdicts.free:
+        return f"{what} {keeps_speed(_claims(verdicts.free))} during {listed(_beside(verdicts.free))}"
+    if verdicts.unsure:
+        return f"{what}: {no_difference(('alone', 'during transfers'), _claims(verdicts.unsure))}"
+    none = "no slowdown during transfers" if verdicts.together else "no transfer ran at the same time"
     return f"{what}: {none}"
 
 
-def _details(found: _Verdicts) -> Iterator[str]:
+def _details(verdicts: _Verdicts) -> Iterator[str]:
     """Yields sentences on the transfers that the title does not name."""
-    if found.costly and found.free:
-        yield f"{not_slowed(_claims(found.free))} during {listed(_beside(found.free))}."
-    if found.unsure and found.named:
-        names = ("alone", f"during {listed(_beside(found.unsure))}")
-        yield f"{sentence(no_difference(names, _claims(found.unsure)))}."
-    if found.quicker:
-        yield f"{shorter_during(_beside(found.quicker), _claims(found.quicker))}."
-    if found.apart:
-        yield f"No overlap with {listed(_beside(found.apart))}, so no result."
-    own = [(pair.beside, pair.others) for pair in found.together if pair.others is not None]
+    if verdicts.costly and verdicts.free:
+        yield f"{not_slowed(_claims(verdicts.free))} during {listed(_beside(verdicts.free))}."
+    if verdicts.unsure and verdicts.named:
+        names = ("alone", f"during {listed(_beside(verdicts.unsure))}")
+        yield f"{sentence(no_difference(names, _claims(verdicts.unsure)))}."
+    if verdicts.quicker:
+        yield f"{shorter_during(_beside(verdicts.quicker), _claims(verdicts.quicker))}."
+    if verdicts.separate:
+        yield f"No overlap with {listed(_beside(verdicts.separate))}, so no result."
+    own = [(pair.beside, pair.others) for pair in verdicts.together if pair.others is not None]
     if own:
         kept = [f"{name}: {100 / factor:.0f} %" for name, factor in own]
         yield f"The transfers keep (medians): {listed(kept)}."

@@ -51,12 +51,12 @@ def topic(index: Index) -> Topic:
     return Topic("latency", "Latency", INTRODUCTION, tables, charts, overview=tuple(_overview(index)))
 
 
-def latency_tables(found: Sequence[Result]) -> list[Table]:
+def latency_tables(results: Sequence[Result]) -> list[Table]:
     """Returns latency in ns per dependent load: executor × memory.
 
     One table per working set, largest first, as different working sets measure different caches.
     """
-    walks = _walks(chases(found))
+    walks = _walks(chases(results))
     by_size = group_by(walks, lambda cell: cell.record.size_bytes)
     both = len({cell.record.cache for cell in walks}) > 1
     return [
@@ -70,10 +70,10 @@ def latency_tables(found: Sequence[Result]) -> list[Table]:
     ]
 
 
-def _walks(found: Sequence[Result]) -> list[Result]:
+def _walks(results: Sequence[Result]) -> list[Result]:
     """Selects for each kind of executor a common working set; cells without it at their largest."""
     chosen = []
-    for walks in group_by(found, lambda cell: cell.record.executor.rstrip("0123456789")).values():
+    for walks in group_by(results, lambda cell: cell.record.executor.rstrip("0123456789")).values():
         places = group_by(walks, lambda cell: (variant(cell), cell.source.device)).values()
         walked = [size for place in places for size in {cell.record.size_bytes for cell in place}]
         near = [size for size in walked if size * REPRESENTS_LARGEST_FACTOR >= max(walked)]
@@ -112,9 +112,9 @@ def levels(index: Index) -> tuple[str, list[tuple[str, ResultGroup]], list[tuple
 
 
 def _dot(group: ResultGroup) -> Point:
-    told = short_time(group.value)
-    details = f"{told} ({short_time(group.low)}–{short_time(group.high)}), median of {len(group.cells)}"
-    return Point(group.value, 0, group.low, group.high, details, told)
+    time = short_time(group.value)
+    details = f"{time} ({short_time(group.low)}–{short_time(group.high)}), median of {len(group.cells)}"
+    return Point(group.value, 0, group.low, group.high, details, time)
 
 
 def gpu_hierarchy(index: Index) -> Iterator[Finding]:
@@ -232,19 +232,19 @@ def cache_steps(device: Device, walks: list[Result]) -> list[tuple[str, ResultGr
         walks: Pointer chases of this device in its own memory; the most common memory kind is used.
     """
     by_memory = group_by(walks, lambda cell: (cell.source.memory, cell.record.cache))
-    same = max(by_memory.values(), key=len)
+    group = max(by_memory.values(), key=len)
     caches = sorted(
         (cache for cache in device.caches if cache.kind != "instruction"), key=lambda cache: cache.level
     )
     steps: list[tuple[str, ResultGroup]] = []
     smaller = 0
     for cache in caches:
-        inside = [cell for cell in same if smaller < cell.record.size_bytes <= FILLS * cache.size_bytes]
+        inside = [cell for cell in group if smaller < cell.record.size_bytes <= FILLS * cache.size_bytes]
         if inside:
             largest = max(inside, key=lambda cell: cell.record.size_bytes)
             steps.append((f"L{cache.level}: {format_size(cache.size_bytes)}", pool([largest])))
         smaller = cache.size_bytes
-    beyond = [cell for cell in same if cell.record.size_bytes >= BEYOND * smaller]
+    beyond = [cell for cell in group if cell.record.size_bytes >= BEYOND * smaller]
     if beyond:
         steps.append(("memory", pool([max(beyond, key=lambda cell: cell.record.size_bytes)])))
     return steps

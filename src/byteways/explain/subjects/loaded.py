@@ -74,7 +74,7 @@ class LoadCurve:
     load: str
     idle: Result | None
     points: tuple[LoadPoint, ...]  # by load, ascending
-    apart: int = 0  # cases without a window common to all flows, hence without a value
+    without_window: int = 0  # cases whose flows had no common window, hence no value
 
 
 def disturber(record_flows: Sequence[Mapping[str, Any]], interface: str, *, leave_out: str = "") -> str:
@@ -120,12 +120,12 @@ def _not_simultaneous(record: Record) -> bool:
     return bool(record.directions) and record.directions == record.end_to_end_bytes_per_s
 
 
-def load_curves(found: Sequence[Result]) -> list[LoadCurve]:
+def load_curves(results: Sequence[Result]) -> list[LoadCurve]:
     """Returns one curve for every chase and kind of load, in order of first appearance."""
-    idle = {_walk(cell): cell for cell in chases(found)}
+    idle = {_walk(cell): cell for cell in chases(results)}
     loaded = [
         cell
-        for cell in found
+        for cell in results
         if cell.record.pattern == "interference"
         and cell.record.interface == "pointer-chase"
         and not any(one_buffer(str(flow.get("interface"))) for flow in cell.record.flows[1:])
@@ -176,7 +176,7 @@ def topic(index: Index) -> Topic | None:
     if not curves:
         return None
     walks = group_by((curve for curve in curves if curve.points), lambda curve: curve.walk)
-    charts = tuple(_chart(walk, some) for walk, some in walks.items())
+    charts = tuple(_chart(walk, members) for walk, members in walks.items())
     lead = INTRODUCTION + (NO_QUEUES if index.simulated else "")
     return Topic("loaded-latency", "Latency under load", lead, (_table(curves, index.voice),), charts)
 
@@ -214,10 +214,10 @@ def _table(curves: Sequence[LoadCurve], voice: Voice) -> Table:
                 f"{last.cell.value / idle.value:.2f}" if idle else "–",
             )
         )
-    apart = sum(curve.apart for curve in curves)
-    excluded = count(apart, "case")
+    excluded_cases = sum(curve.without_window for curve in curves)
+    excluded = count(excluded_cases, "case")
     note = f"Excludes {excluded} in which the latency {voice.measurement} and the load did not overlap."
-    return Table("", headings, tuple(rows), tuple(range(2, len(headings))), note if apart else "")
+    return Table("", headings, tuple(rows), tuple(range(2, len(headings))), note if excluded_cases else "")
 
 
 def _chart(walk: Walk, curves: Sequence[LoadCurve]) -> Chart:
@@ -239,13 +239,13 @@ def _chart(walk: Walk, curves: Sequence[LoadCurve]) -> Chart:
 def loaded_latency(index: Index) -> Iterator[Finding]:
     """Reports for each chase the load with the highest latency."""
     curves = [curve for curve in load_curves(index.ranked) if curve.idle is not None and curve.points]
-    for walk, some in group_by(curves, lambda curve: curve.walk).items():
-        if finding := _worst(walk, some):
+    for walk, members in group_by(curves, lambda curve: curve.walk).items():
+        if finding := _worst(walk, members):
             yield finding
 
 
 def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
-    found: list[tuple[Claim, LoadCurve, Result, Result]] = []
+    candidates: list[tuple[Claim, LoadCurve, Result, Result]] = []
     for curve in curves:
         assert curve.idle is not None
         slowest = max(curve.points, key=lambda point: point.cell.value)
@@ -255,8 +255,8 @@ def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
         claim = compare(
             slowest.cell, curve.idle, kind="loaded latency", ways=ways, across=how, match=None, names=names
         )
-        found.append((claim, curve, curve.idle, slowest.cell))
-    claim, curve, idle, cell = max(found, key=lambda one: one[0].effect)
+        candidates.append((claim, curve, curve.idle, slowest.cell))
+    claim, curve, idle, cell = max(candidates, key=lambda entry: entry[0].effect)
     if not claim.leads:
         return None
     load = supported(cell.load.value / 1e9, cell.load.low / 1e9, cell.load.high / 1e9)
@@ -275,6 +275,6 @@ def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
         detail,
         Priority.LOADED_LATENCY,
         (idle, cell),
-        [one[0] for one in found],
+        [entry[0] for entry in candidates],
         about=(walk.memory, walk.walker, curve.load),
     )

@@ -93,9 +93,9 @@ def step_of(cell: Result) -> Step:
     return Step(record.interface, cell.source.memory, devices, words.replace('"', ""))
 
 
-def costs(found: Sequence[Result]) -> list[StepCost]:
+def costs(results: Sequence[Result]) -> list[StepCost]:
     """Returns the cost of every measured step, in order of first appearance."""
-    steps = [cell for cell in found if is_memory_step(cell.record.interface)]
+    steps = [cell for cell in results if is_memory_step(cell.record.interface)]
     result = []
     for step, cells in group_by(steps, step_of).items():
         ordered = sorted(cells, key=lambda cell: cell.record.size_bytes)
@@ -109,17 +109,17 @@ def costs(found: Sequence[Result]) -> list[StepCost]:
     return result
 
 
-def pay_offs(found: Sequence[Result]) -> list[PayOff]:
+def pay_offs(results: Sequence[Result]) -> list[PayOff]:
     """Returns a pay-off for each host-GPU path and size with all four measurements."""
     steps = {
         (cell.record.interface, cell.source.device, cell.record.executor, cell.record.size_bytes): cell
-        for cell in found
+        for cell in results
         if cell.record.interface in ("register", "unregister")
         and cell.source.memory == "pageable"
         and cell.record.options.get("touched", "yes") == "yes"
     }
     copies: dict[tuple[str, int, bool], Result] = {}
-    for cell in found:
+    for cell in results:
         if cell.record.interface == "copy" and cell.record.pattern == "unidirectional" and _between(cell):
             plain = is_plain(_host_end(cell)[1])
             copies.setdefault((cell.record.path, cell.record.size_bytes, plain), cell)
@@ -238,13 +238,13 @@ def _payoff_table(paid: Sequence[PayOff]) -> Table:
 
 def _charts(steps: Sequence[StepCost]) -> list[Chart]:
     charts = []
-    for interface, some in group_by(steps, lambda cost: cost.step.interface).items():
+    for interface, members in group_by(steps, lambda cost: cost.step.interface).items():
         lines = tuple(
             Series(
                 ", ".join(part for part in (cost.step.memory, cost.step.devices, cost.step.options) if part),
                 tuple(result_point(cell.record.size_bytes, cell, 1) for cell in cost.cells),
             )
-            for cost in some
+            for cost in members
             if len(cost.cells) > 1
         )
         if lines:
@@ -257,20 +257,20 @@ def _charts(steps: Sequence[StepCost]) -> list[Chart]:
 def registering(index: Index) -> Iterator[Finding]:
     """Reports after how many copies registering pays off, at the largest size of each direction."""
     paid = pay_offs(index.ranked)
-    for direction, some in group_by(paid, lambda each: each.path.startswith("cpu")).items():
-        largest = max(each.size_bytes for each in some)
-        at_largest = [each for each in some if each.size_bytes == largest]
+    for direction, members in group_by(paid, lambda each: each.path.startswith("cpu")).items():
+        largest = max(each.size_bytes for each in members)
+        at_largest = [each for each in members if each.size_bytes == largest]
         worst = max(at_largest, key=lambda each: each.copies or 10**9)
-        yield _sentence("to a GPU" if direction else "from a GPU", worst, some)
+        yield _sentence("to a GPU" if direction else "from a GPU", worst, members)
 
 
-def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
+def _sentence(where: str, worst: PayOff, equal: list[PayOff]) -> Finding:
     size = format_size(worst.size_bytes)
     detail = (
         f"{worst.path}: register and unregister take {short_time(worst.step_ns)}, a copy of pageable memory "
         f"{short_time(worst.plain_ns)}, one of registered memory {short_time(worst.registered_ns)}"
     )
-    never = {each.size_bytes: each.claim for each in some if each.longer}
+    never = {each.size_bytes: each.claim for each in equal if each.longer}
     if never:
         sizes = " and ".join(format_size(size) for size in sorted(never))
         detail += f"; {slower_copies(sizes, [*never.values()])}"
@@ -278,11 +278,11 @@ def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
     if worst.longer:
         title = f"Registering {size} for copies {where} never pays off"
     elif worst.copies is None:
-        told = no_difference(("registered", "pageable memory"), [worst.claim])
-        title = f"Registering {size} for copies {where}: {told}"
+        text = no_difference(("registered", "pageable memory"), [worst.claim])
+        title = f"Registering {size} for copies {where}: {text}"
     else:
         title = f"Registering {size} pays off after {count(worst.copies, 'copy', 'copies')} {where}"
-    return finding(title, detail, Priority.REGISTERING, worst.cells, [each.claim for each in some])
+    return finding(title, detail, Priority.REGISTERING, worst.cells, [each.claim for each in equal])
 
 
 def dearest(index: Index) -> Iterator[Finding]:
@@ -374,8 +374,8 @@ def _pool(device: str, allocate: tuple[Result, Result], free: tuple[Result, Resu
             f"allocated and freed: {short_time(kept.value)} instead of {short_time(plain.value)}"
         )
     else:
-        told = no_difference((claim.first.name, claim.second.name), [claim])
-        title = f"Allocating {size}: {told}"
+        text = no_difference((claim.first.name, claim.second.name), [claim])
+        title = f"Allocating {size}: {text}"
     return finding(title, detail, Priority.POOLS, figures, [claim])
 
 

@@ -69,10 +69,10 @@ def _table(title: str, side: str, members: Sequence[Result]) -> Table | None:
         return None
     columns = list(dict.fromkeys(_column_of(cell) for cell in shown))
     values = {
-        (row, column): median(cell.value for cell in some if _column_of(cell) == column)
-        for row, some in rows.items()
+        (row, column): median(cell.value for cell in group if _column_of(cell) == column)
+        for row, group in rows.items()
         for column in columns
-        if any(_column_of(cell) == column for cell in some)
+        if any(_column_of(cell) == column for cell in group)
     }
     best = {column: max(value for (_, name), value in values.items() if name == column) for column in columns}
     body, heat = [], []

@@ -35,9 +35,9 @@ INTRODUCTION = (
 )
 
 
-def pairs_at_once(found: Iterable[Result]) -> list[Result]:
+def pairs_at_once(results: Iterable[Result]) -> list[Result]:
     """Returns the results of several pairs at once."""
-    return [cell for cell in found if cell.record.pattern == MULTI_PAIR]
+    return [cell for cell in results if cell.record.pattern == MULTI_PAIR]
 
 
 def per_second(cell: Result) -> Part:
@@ -88,15 +88,15 @@ def _millions(cell: Result) -> str:
 
 
 def _supported(cell: Result) -> str:
-    told = per_second(cell)
-    return supported(told.value / 1e6, told.low / 1e6, told.high / 1e6)
+    rate_text = per_second(cell)
+    return supported(rate_text.value / 1e6, rate_text.low / 1e6, rate_text.high / 1e6)
 
 
 def message_rate(index: Index) -> Iterator[Finding]:
     """Reports the rate of the smallest messages by most pairs, beside that of one pair."""
-    for some in group_by(pairs_at_once(index.between_ranks), _alike).values():
-        size = min(cell.record.size_bytes for cell in some)
-        smallest = {ranks_of(cell): cell for cell in some if cell.record.size_bytes == size}
+    for members in group_by(pairs_at_once(index.between_ranks), _alike).values():
+        size = min(cell.record.size_bytes for cell in members)
+        smallest = {ranks_of(cell): cell for cell in members if cell.record.size_bytes == size}
         most = smallest[max(smallest)]
         pairs = ranks_of(most) // 2
         title = (

@@ -27,7 +27,7 @@ def predicted_sums(cases: Sequence[Together]) -> Iterator[Chart]:
     classes = classes_of(cases)
     if not classes:
         return
-    worst = [(min(same, key=lambda case: case.kept), len(same)) for same in classes]
+    worst = [(min(alike, key=lambda case: case.kept), len(alike)) for alike in classes]
     rows = [label_of(case, several) for case, several in worst]
     series = [
         Series("reached", of_rows([_measured(case) for case, _ in worst]), "bars"),
@@ -41,11 +41,11 @@ def predicted_sums(cases: Sequence[Together]) -> Iterator[Chart]:
 def classes_of(cases: Sequence[Together]) -> list[list[Together]]:
     """Returns the cases at the largest size of each interface by class of pattern."""
     largest = {
-        interface: max(case.cell.record.size_bytes for case in same)
-        for interface, same in group_by(cases, lambda case: case.cell.record.interface).items()
+        interface: max(case.cell.record.size_bytes for case in members)
+        for interface, members in group_by(cases, lambda case: case.cell.record.interface).items()
     }
     big = [case for case in cases if case.cell.record.size_bytes == largest[case.cell.record.interface]]
-    return [same for _, same in sorted(group_by(big, _class).items())]
+    return [members for _, members in sorted(group_by(big, _class).items())]
 
 
 def _class(case: Together) -> tuple[int, str, str, int]:
@@ -63,8 +63,8 @@ def _between(case: Together) -> str:
 
 def label_of(case: Together, several: int) -> str:
     record = case.cell.record
-    told = f"{record.pattern}, {_between(case)}, {count(len(case.flows), 'flow')}, {record.interface}"
-    return f"{told} ({several} cases)" if several > 1 else told
+    text = f"{record.pattern}, {_between(case)}, {count(len(case.flows), 'flow')}, {record.interface}"
+    return f"{text} ({several} cases)" if several > 1 else text
 
 
 def _measured(case: Together) -> Point:

@@ -71,8 +71,8 @@ def _tables(pairs: Memories, size: str, is_latency: bool) -> Iterator[Table]:
 
     title = f"{how}: {what} by memory of sender and receiver at {size}"
     yield _table(f"{title}, {unit}", pairs, figure, share, versions([*pairs.values()]))
-    told = "best latency over that of the pair" if is_latency else "bandwidth over the best"
-    yield _table(f"{title}, relative to the best", pairs, lambda cell: percent(share(cell)), share, told)
+    text = "best latency over that of the pair" if is_latency else "bandwidth over the best"
+    yield _table(f"{title}, relative to the best", pairs, lambda cell: percent(share(cell)), share, text)
 
 
 def _table(

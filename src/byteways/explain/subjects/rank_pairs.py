@@ -27,7 +27,7 @@ def matrices(cells: Iterable[Result]) -> Iterator[Table]:
     plain = [cell for cell in cells if cell.record.pattern == "unidirectional"]
     for members in group_by(plain, _alike).values():
         sizes = group_by(members, lambda cell: cell.record.size_bytes)
-        whole = {size: pairs for size, some in sizes.items() if (pairs := _all_pairs(some))}
+        whole = {size: pairs for size, group in sizes.items() if (pairs := _all_pairs(group))}
         if not whole:
             continue
         is_latency = metric_of(members[0].record.interface) == "latency"
@@ -75,8 +75,8 @@ def _tables(pairs: ResultsByRankPair, size: str, is_latency: bool) -> Iterator[T
     if len(between) < len(pairs):
         notes.append("the diagonal is of two ranks on one GPU, whose memory limits it")
     yield _table(f"{title}, {unit}", pairs, figure, share, "; ".join(note for note in notes if note))
-    told = "best latency over that of the pair" if is_latency else "bandwidth over the best"
-    yield _table(f"{title}, relative to the best", between, lambda cell: percent(share(cell)), share, told)
+    text = "best latency over that of the pair" if is_latency else "bandwidth over the best"
+    yield _table(f"{title}, relative to the best", between, lambda cell: percent(share(cell)), share, text)
 
 
 def _table(

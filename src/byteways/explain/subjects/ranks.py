@@ -64,9 +64,9 @@ def library(cell: Result) -> str:
 
 def versions(cells: Iterable[Result]) -> str:
     """`NCCL 2.28.3`, of libraries whose records tell; empty of MPI, whose version the run has."""
-    found = (cell.record.evidence for cell in cells if library(cell) != MPI)
+    evidence = (cell.record.evidence for cell in cells if library(cell) != MPI)
     return ", ".join(
-        dict.fromkeys(f"{one.library} {one.library_version}" for one in found if one and one.library)
+        dict.fromkeys(f"{each.library} {each.library_version}" for each in evidence if each and each.library)
     )
 
 
@@ -76,10 +76,12 @@ def memory(cell: Result) -> str:
     return f"{' > '.join(ends)} memory" + (", warm" if cell.record.cache == "warm" else "")
 
 
-def settings(cell: Result, *apart: str) -> str:
-    """Returns options and variables of a case, except `apart`, which tables show separately."""
-    options = (one for one in cell.variant.options.split(" ") if one.partition("=")[0] not in apart)
-    return " ".join(one for one in (*options, cell.variant.environment) if one)
+def settings(cell: Result, *excluded: str) -> str:
+    """Returns options and variables of a case, except `excluded`, which tables show separately."""
+    options = (
+        option for option in cell.variant.options.split(" ") if option.partition("=")[0] not in excluded
+    )
+    return " ".join(option for option in (*options, cell.variant.environment) if option)
 
 
 def gb_figure(result: Result | ResultGroup) -> str:

@@ -48,9 +48,9 @@ class RouteGain:
     claim: Claim  # the split versus the direct path, at the largest size
 
 
-def routed(found: Iterable[Result]) -> list[Result]:
+def routed(results: Iterable[Result]) -> list[Result]:
     """Returns unidirectional `route` transfers, including those over the direct path alone."""
-    return [cell for cell in unidirectional(found) if cell.record.interface == "route"]
+    return [cell for cell in unidirectional(results) if cell.record.interface == "route"]
 
 
 def paths_in(cell: Result) -> int:
@@ -69,8 +69,8 @@ def way_of(cell: Result) -> str:
 
 def _line(cell: Result) -> tuple[object, ...]:
     """Returns what cases over sizes have in common, except the number of paths."""
-    record, same = cell.record, cell.variant
-    return record.path, record.source, record.destination, record.executor, same.cache, same.environment
+    record, variant = cell.record, cell.variant
+    return record.path, record.source, record.destination, record.executor, variant.cache, variant.environment
 
 
 def _cut(cell: Result) -> bool:
@@ -81,9 +81,9 @@ def topic(index: Index) -> Topic:
     return Topic("routes", "Routes", INTRODUCTION, tuple(route_tables(index.cells)))
 
 
-def route_tables(found: Sequence[Result]) -> list[Table]:
+def route_tables(results: Sequence[Result]) -> list[Table]:
     """Returns per pair of ends a table of paths × size, then pieces × depth for each number of paths."""
-    cells = routed(found)
+    cells = routed(results)
     grids = []
     for members in group_by([cell for cell in cells if not _cut(cell)], _line).values():
         record = members[0].record
@@ -101,7 +101,7 @@ def route_tables(found: Sequence[Result]) -> list[Table]:
 def _by_size(title: str, members: Sequence[Result]) -> Table:
     sizes = sorted({cell.record.size_bytes for cell in members})
     rows = group_by(sorted(members, key=lambda cell: (paths_in(cell), way_of(cell))), way_of)
-    by_size = [{cell.record.size_bytes: cell for cell in same} for same in rows.values()]
+    by_size = [{cell.record.size_bytes: cell for cell in group} for group in rows.values()]
     return table_of_results(
         f"{title}, by number of paths",
         ("paths \\ size", *map(format_size, sizes)),
@@ -129,13 +129,13 @@ def _by_pieces(title: str, members: Sequence[Result]) -> Table:
     )
 
 
-def gains(found: Sequence[Result]) -> list[RouteGain]:
+def gains(results: Sequence[Result]) -> list[RouteGain]:
     """Returns, for each pair of ends with a direct path, the fastest split at the largest common size."""
     result = []
-    for members in group_by([cell for cell in routed(found) if not _cut(cell)], _line).values():
+    for members in group_by([cell for cell in routed(results) if not _cut(cell)], _line).values():
         straight = {cell.record.size_bytes: cell for cell in members if paths_in(cell) == 1}
         splits = group_by([cell for cell in members if paths_in(cell) > 1], way_of)
-        shared = [cell for some in splits.values() for cell in some if cell.record.size_bytes in straight]
+        shared = [cell for group in splits.values() for cell in group if cell.record.size_bytes in straight]
         if not shared:
             continue
         largest = max(cell.record.size_bytes for cell in shared)
@@ -177,10 +177,10 @@ def gains(found: Sequence[Result]) -> list[RouteGain]:
 
 def routes(index: Index) -> Iterator[Finding]:
     """Reports the largest gain of each kind of pair, or, without gains, that relays do not pay off."""
-    for some in group_by(gains(index.ranked), lambda gain: kind(gain.best)).values():
-        best = max(some, key=lambda gain: gain.claim.effect)
+    for members in group_by(gains(index.ranked), lambda gain: kind(gain.best)).values():
+        best = max(members, key=lambda gain: gain.claim.effect)
         if best.claim.leads:
-            yield _gained(index, best, some)
+            yield _gained(index, best, members)
         elif best.claim.trails:
             yield _lost(best, index.voice)
 

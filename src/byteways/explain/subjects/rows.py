@@ -54,11 +54,11 @@ def shape_of(cell: Result) -> ComparableRows:
     )
 
 
-def strided(found: Sequence[Result]) -> list[Result]:
+def strided(results: Sequence[Result]) -> list[Result]:
     """Returns unidirectional transfers of pitched rows."""
     return [
         cell
-        for cell in found
+        for cell in results
         if moves_rows(cell.record.interface) and cell.record.pattern == "unidirectional"
     ]
 
@@ -73,13 +73,13 @@ class Rivals:
     claim: Claim
 
 
-def rivals(found: Sequence[Result]) -> list[Rivals]:
+def rivals(results: Sequence[Result]) -> list[Rivals]:
     """Returns shapes on which two interfaces differ significantly, with the best variant of each."""
     pairs = []
-    for shape, members in group_by(strided(found), shape_of).items():
+    for shape, members in group_by(strided(results), shape_of).items():
         best = {
-            name: max(some, key=lambda cell: cell.value)
-            for name, some in group_by(members, lambda cell: cell.record.interface).items()
+            name: max(cells, key=lambda cell: cell.value)
+            for name, cells in group_by(members, lambda cell: cell.record.interface).items()
         }
         ordered = sorted(best.values(), key=lambda cell: -cell.value)
         if len(ordered) < 2:
@@ -113,8 +113,8 @@ def _table(members: Sequence[Result]) -> Table:
     shapes = group_by(members, shape_of)
     for shape in sorted(shapes, key=lambda each: (each.strided, each.width_bytes, each.pitch_bytes)):
         best = {
-            name: max(some, key=lambda cell: cell.value)
-            for name, some in group_by(shapes[shape], lambda cell: cell.record.interface).items()
+            name: max(cells, key=lambda cell: cell.value)
+            for name, cells in group_by(shapes[shape], lambda cell: cell.record.interface).items()
         }
         rows.append((*_named(shape), *(_figure(best.get(name)) for name in interfaces)))
         heat.append((None, None, None, *(_share(best.get(name), greatest) for name in interfaces)))
@@ -142,12 +142,12 @@ def _share(cell: Result | None, greatest: float) -> float | None:
 
 def rows(index: Index) -> Iterator[Finding]:
     """Reports for each kind of pair the shape with the largest difference between the interfaces."""
-    for name, some in group_by(rivals(index.ranked), lambda each: kind(each.first)).items():
-        most = max(some, key=lambda each: each.claim.gain)
-        yield _finding(name, most, some)
+    for name, members in group_by(rivals(index.ranked), lambda each: kind(each.first)).items():
+        most = max(members, key=lambda each: each.claim.gain)
+        yield _finding(name, most, members)
 
 
-def _finding(name: str, most: Rivals, some: list[Rivals]) -> Finding:
+def _finding(name: str, most: Rivals, shapes: list[Rivals]) -> Finding:
     shape, first, second = most.shape, most.first, most.second
     title = (
         f"{PAIR_KINDS[name]}, rows of {format_size(shape.width_bytes)} "
@@ -158,5 +158,5 @@ def _finding(name: str, most: Rivals, some: list[Rivals]) -> Finding:
         f"{format_size(shape.size_bytes)} of rows by {shape.work} on {first.record.path}, "
         f"interval {span(first)} GB/s; the gaps are not counted."
     )
-    detail += wins({each.shape: (each.first.record.interface, each.claim) for each in some}, "shapes")
-    return finding(title, detail, Priority.ROWS, (first, second), [each.claim for each in some])
+    detail += wins({each.shape: (each.first.record.interface, each.claim) for each in shapes}, "shapes")
+    return finding(title, detail, Priority.ROWS, (first, second), [each.claim for each in shapes])

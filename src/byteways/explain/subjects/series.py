@@ -52,20 +52,20 @@ class ChangeOverRounds:
         return self.claim.differ
 
 
-def changes(run: RecordedRun, found: Sequence[Result]) -> list[ChangeOverRounds]:
+def changes(run: RecordedRun, results: Sequence[Result]) -> list[ChangeOverRounds]:
     """Returns every case with at least LEAST_ROUNDS rounds, the largest change first."""
     if not _repeated(run):
         return []
     begun = min((_moment(record) for record in run.records if record.started_at), default=0.0)
-    told = []
-    for cell in found:
+    changed = []
+    for cell in results:
         records = sorted(
             (record for record in cell.records if record.started_at and figure(record)),
             key=lambda record: record.round,
         )
         if len(records) >= SERIES_FROM_ROUNDS:
-            told.append((cell, tuple(records), [figure(record) or 0.0 for record in records]))
-    claims = moved([(cell, values) for cell, _, values in told])
+            changed.append((cell, tuple(records), [figure(record) or 0.0 for record in records]))
+    claims = moved([(cell, values) for cell, _, values in changed])
     series = [
         ChangeOverRounds(
             cell,
@@ -75,7 +75,7 @@ def changes(run: RecordedRun, found: Sequence[Result]) -> list[ChangeOverRounds]
             claim.first.value,
             claim,
         )
-        for (cell, records, _), claim in zip(told, claims, strict=True)
+        for (cell, records, _), claim in zip(changed, claims, strict=True)
     ]
     return sorted(series, key=lambda change: -abs(change.relative))
 
@@ -232,7 +232,7 @@ def over_time(index: Index) -> Iterator[Finding]:
         detail,
         Priority.CHANGED_OVER_TIME,
         [change.cell for change in moved],
-        [one.claim for one in series],
+        [each.claim for each in series],
     )
 
 

@@ -65,16 +65,18 @@ def other_count(cell: Result) -> tuple[str, dict[str, float]]:
     value (median over rounds); the record's own are those of one round.
     """
     record = cell.middle[0]
-    told = dict(record.other_count or {})
-    counts = str(told.pop("counts", ""))
+    counted = dict(record.other_count or {})
+    counts = str(counted.pop("counts", ""))
     scale = cell.value / (record.bandwidth_bytes_per_s or cell.value)
-    return counts, {name: float(rate) * scale for name, rate in told.items()}
+    return counts, {name: float(rate) * scale for name, rate in counted.items()}
 
 
-def streams(found: Iterable[Result]) -> list[Result]:
+def streams(results: Iterable[Result]) -> list[Result]:
     """Returns the STREAM cells with a single flow."""
     return [
-        cell for cell in found if cell.record.pattern == "unidirectional" and cell.record.interface in KERNELS
+        cell
+        for cell in results
+        if cell.record.pattern == "unidirectional" and cell.record.interface in KERNELS
     ]
 
 
@@ -103,9 +105,9 @@ def is_local(cell: Result) -> bool:
     return all(end.device == cell.record.executor for end in arrays(cell))
 
 
-def scans(found: Iterable[Result]) -> list[Scan]:
+def scans(results: Iterable[Result]) -> list[Scan]:
     """Returns kernels over sizes with default options, by place and by kernel in STREAM's order."""
-    plain = [cell for cell in streams(found) if not cell.record.options and not cell.record.environment]
+    plain = [cell for cell in streams(results) if not cell.record.options and not cell.record.environment]
     grouped = group_by(plain, lambda cell: (place(cell), cell.record.interface))
     places = list(dict.fromkeys(name for name, _ in grouped))
     made = []
@@ -117,11 +119,11 @@ def scans(found: Iterable[Result]) -> list[Scan]:
     return made
 
 
-def thread_maps(found: Iterable[Result]) -> list[ThreadMap]:
+def thread_maps(results: Iterable[Result]) -> list[ThreadMap]:
     """Returns kernels with at least two values of threads per block."""
     swept = [
         cell
-        for cell in streams(found)
+        for cell in streams(results)
         if set(cell.record.options) == {"threads"} and cell.record.executor.startswith("gpu")
     ]
     made = []
@@ -143,8 +145,8 @@ def topic(index: Index) -> Topic | None:
     for each in maps:
         tables += [_map(each, relative=False), _map(each, relative=True)]
     charts = []
-    for name, some in group_by(made, lambda scan: scan.place).items():
-        drawn = [scan for scan in some if len(scan.cells) >= LEAST_SCAN_SIZES]
+    for name, members in group_by(made, lambda scan: scan.place).items():
+        drawn = [scan for scan in members if len(scan.cells) >= LEAST_SCAN_SIZES]
         if drawn:
             charts += [_chart(name, drawn, logarithmic=False), _chart(name, drawn, logarithmic=True)]
     return Topic(
@@ -257,13 +259,13 @@ def stream(index: Index) -> Iterator[Finding]:
         members = [scan for scan in chosen if _class(scan) == name]
         by_place = group_by(members, lambda scan: scan.place)
         # Prefer the place with most kernels, then the fastest.
-        some = max(
+        alike = max(
             by_place.values(),
             key=lambda scans: (len(scans), max(scan.largest.value for scan in scans)),
             default=None,
         )
-        if some:
-            yield _stream(some, priority)
+        if alike:
+            yield _stream(alike, priority)
 
 
 def _class(scan: Scan) -> str:
@@ -272,21 +274,21 @@ def _class(scan: Scan) -> str:
     return "remote"
 
 
-def _of_one_size(some: list[Scan]) -> list[Result]:
+def _of_one_size(group: list[Scan]) -> list[Result]:
     """Returns the cells of the largest size that all kernels have, else of the largest size measured.
 
     Mixing sizes could compare a cached array with one in memory.
     """
-    by_size = [{cell.record.size_bytes: cell for cell in scan.cells} for scan in some]
+    by_size = [{cell.record.size_bytes: cell for cell in scan.cells} for scan in group]
     common = set.intersection(*({*sizes} for sizes in by_size))
     size = max(common or {size for sizes in by_size for size in sizes})
     return [sizes[size] for sizes in by_size if size in sizes]
 
 
-def _stream(some: list[Scan], priority: Priority) -> Finding:
-    cells = _of_one_size(some)
+def _stream(group: list[Scan], priority: Priority) -> Finding:
+    cells = _of_one_size(group)
     speeds = [f"{cell.record.interface} {rate(cell)}{of_peak(cell)}" for cell in cells]
-    title = f"STREAM on {some[0].place}: {listed(speeds)} GB/s, read and write counted"
+    title = f"STREAM on {group[0].place}: {listed(speeds)} GB/s, read and write counted"
     counts, rates = other_count(cells[0])
     sizes = listed(list(dict.fromkeys(format_size(cell.record.size_bytes) for cell in cells)))
     detail = f"Arrays of {sizes}."

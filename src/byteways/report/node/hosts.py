@@ -40,7 +40,7 @@ def with_hosts(drawing: NodeDrawing, index: Index) -> NodeDrawing:
     row = _row(drawing.height + HOST_ROW_SPACE - MARGIN, (hosts[0], NETWORK_LABEL, others))
     equal = "equal to the host above" if index.topology.hosts else "not drawn"
     facts = ("the host drawn above", "network between the hosts", f"{others}: {equal}")
-    nodes = tuple(Node(box, f"{box.name}: {told}") for box, told in zip(row, facts, strict=True))
+    nodes = tuple(Node(box, f"{box.name}: {fact}") for box, fact in zip(row, facts, strict=True))
     strokes = tuple(_stroke(first, second, best, index.voice) for first, second in pairwise(row))
     return replace(
         drawing,

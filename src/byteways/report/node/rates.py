@@ -66,9 +66,9 @@ def link_rates(index: Index, findings: Sequence[Finding]) -> list[LinkRate]:
         index: The run.
         findings: Its findings: outliers among equal links are marked.
     """
-    found = index.once(representatives)
+    chosen = index.once(representatives)
     fastest: dict[tuple[Link, str], Result] = {}
-    for ends, cell in (found.cells if found else {}).items():
+    for ends, cell in (chosen.cells if chosen else {}).items():
         for link, direction in _crossed(index.topology, *ends):
             before = fastest.get((link, direction))
             if before is None or cell.value > before.value:
@@ -124,13 +124,13 @@ def _suspects(index: Index, findings: Sequence[Finding]) -> dict[Link, str]:
             over.setdefault(link, []).append(path)
         if len(crossed) == 1:
             alone.setdefault(crossed[0], []).append(path)
-    told = {**odd, **failed}
-    found = {}
+    reasons = {**odd, **failed}
+    suspects = {}
     for link, paths in {**over, **alone}.items():
-        wrong = [path for path in paths if path in told]
+        wrong = [path for path in paths if path in reasons]
         if wrong and 2 * len(wrong) >= len(paths):
-            found[link] = told[wrong[0]]
-    return found
+            suspects[link] = reasons[wrong[0]]
+    return suspects
 
 
 def _outliers(findings: Sequence[Finding]) -> list[str]:

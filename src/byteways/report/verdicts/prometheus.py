@@ -26,7 +26,7 @@ def prometheus(check: CheckedCases) -> str:
         (
             "speed_ratio",
             "Speed of a case relative to what is expected; of times the inverse ratio.",
-            [({**common, **_labels(one)}, one.speed) for one in check.cases if one.speed is not None],
+            [({**common, **_labels(case)}, case.speed) for case in check.cases if case.speed is not None],
         ),
         (
             "failing",
@@ -51,8 +51,8 @@ def _family(name: str, help_text: str, samples: _Samples) -> Iterator[str]:
         yield f"{name}{{{told}}} {value!r}\n"
 
 
-def _labels(one: Judged) -> dict[str, str]:
-    return {"case": one.case, "case_id": one.case_id, "verdict": one.verdict.lower()}
+def _labels(judged: Judged) -> dict[str, str]:
+    return {"case": judged.case, "case_id": judged.case_id, "verdict": judged.verdict.lower()}
 
 
 def _escaped(text: str) -> str:

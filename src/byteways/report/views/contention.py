@@ -36,10 +36,10 @@ def changes(first: Index, second: Index, pairs: Sequence[PairedCase]) -> list[Ch
         case for case in first.once(predictions).cases if {case.cell.record.case_id} <= of_case.keys() & again
     ]
     rows, sides, shown = [], [], []
-    for same in classes_of(both):
-        pair = most_changed(of_case[case.cell.record.case_id] for case in same)
-        before = next(case for case in same if case.cell.record.case_id == pair.first.record.case_id)
-        rows.append(label_of(before, len(same)))
+    for alike in classes_of(both):
+        pair = most_changed(of_case[case.cell.record.case_id] for case in alike)
+        before = next(case for case in alike if case.cell.record.case_id == pair.first.record.case_id)
+        rows.append(label_of(before, len(alike)))
         sides.append(
             (_side(pair, before, FIRST_RUN), _side(pair, again[pair.first.record.case_id], SECOND_RUN))
         )
@@ -47,7 +47,7 @@ def changes(first: Index, second: Index, pairs: Sequence[PairedCase]) -> list[Ch
     if not rows:
         return []
     series = [
-        Series(FIRST_RUN, of_rows([one for one, _ in sides]), "bars"),
+        Series(FIRST_RUN, of_rows([first_side for first_side, _ in sides]), "bars"),
         Series(SECOND_RUN, of_rows([two for _, two in sides]), "bars", dash="dashed"),
     ]
     sizes = sorted({pair.first.record.size_bytes for pair in shown})
@@ -57,7 +57,7 @@ def changes(first: Index, second: Index, pairs: Sequence[PairedCase]) -> list[Ch
 
 def _side(pair: PairedCase, case: Together, run: str) -> Point:
     cell = case.cell
-    told = f"{said(pair)}; " if run == SECOND_RUN else ""
+    text = f"{said(pair)}; " if run == SECOND_RUN else ""
     kept = f"{run}: {gb(cell.value)} of {gb(case.even)} GB/s predicted ({percent(case.kept)})"
     return Point(
         cell.value / 1e9,
@@ -65,5 +65,5 @@ def _side(pair: PairedCase, case: Together, run: str) -> Point:
         cell.low / 1e9,
         cell.high / 1e9,
         f"{kept}. {details(pair)}",
-        f"{told}{percent(case.kept)} of predicted",
+        f"{text}{percent(case.kept)} of predicted",
     )

@@ -28,11 +28,11 @@ def changes(first: Index, pairs: Sequence[PairedCase]) -> list[Changed]:
     """
     of_case = {pair.first.record.case_id: pair for pair in pairs}
     _, gpus, cpu = levels(first)
-    told = [
+    levels_in_both = [
         (name, [of_case[cell.record.case_id] for cell in group.cells if cell.record.case_id in of_case])
         for name, group in gpus + cpu
     ]
-    rows = [(name, most_changed(some)) for name, some in told if some]
+    rows = [(name, most_changed(some)) for name, some in levels_in_both if some]
     if not rows:
         return []
     series = [
