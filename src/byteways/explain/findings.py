@@ -30,14 +30,14 @@ def findings(run: RecordedRun) -> list[Finding]:
     return sorted(disambiguate_titles(marked), key=lambda finding: -finding.importance)
 
 
-def disambiguate_titles(found: Sequence[Finding]) -> list[Finding]:
+def disambiguate_titles(all_findings: Sequence[Finding]) -> list[Finding]:
     """Returns the findings; those that would give one thing two figures say in what they differ.
 
     One thing is what a title names except its figures (`Finding.about`).
     """
     differ = {}
     several = group_by(
-        (finding for finding in found if finding.about and finding.results),
+        (finding for finding in all_findings if finding.about and finding.results),
         lambda finding: (finding.priority, finding.about),
     )
     for members in several.values():
@@ -46,7 +46,8 @@ def disambiguate_titles(found: Sequence[Finding]) -> list[Finding]:
         for finding, each in zip(members, traits, strict=True):
             differ[id(finding)] = ", ".join(each[name] for name in names if each[name])
     return [
-        replace(finding, traits=what) if (what := differ.get(id(finding))) else finding for finding in found
+        replace(finding, traits=what) if (what := differ.get(id(finding))) else finding
+        for finding in all_findings
     ]
 
 

@@ -165,21 +165,21 @@ def _chosen(
             break
         chosen.append(best)
     explained = [index for index in held if _explained(chosen, cases, index)]
-    for one in list(chosen):  # remove those made redundant by later ones
-        rest = [other for other in chosen if other is not one]
+    for each in list(chosen):  # remove those made redundant by later ones
+        rest = [other for other in chosen if other is not each]
         if all(_explained(rest, cases, index) for index in explained):
             chosen = rest
     return [
-        one
-        for one in chosen
-        if sum(bool(one.holds[index] & cases[index].slow) for index in explained) >= LEAST_CASES
+        each
+        for each in chosen
+        if sum(bool(each.holds[index] & cases[index].slow) for index in explained) >= LEAST_CASES
     ]
 
 
-def _candidates(found: Sequence[Resource], cases: Sequence[_Below], seen: _Loads) -> list[_Candidate]:
+def _candidates(all_resources: Sequence[Resource], cases: Sequence[_Below], seen: _Loads) -> list[_Candidate]:
     """Returns resources that could limit LEAST_CASES cases; merges equal users, keeping all names."""
     by_users: dict[object, _Candidate] = {}
-    for resource in found:
+    for resource in all_resources:
         members = [seen.users_of(uses) for uses in resource.uses]
         users = [[seen.indices(case.place, member) for member in members] for case in cases]
         if not _limits_enough(users, cases, 0.0):
@@ -229,8 +229,8 @@ class _Loads:
         self._most: dict[_Users, float] = {}
         for case in predicted.cases:
             self.place(case.carried)
-        for one in predicted.seen:
-            self._rates[self.place(one.carried)].append(one.rates)
+        for each in predicted.seen:
+            self._rates[self.place(each.carried)].append(each.rates)
 
     def place(self, carried: Sequence[Carried]) -> int:
         """Returns the number of these devices together."""

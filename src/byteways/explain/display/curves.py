@@ -122,12 +122,12 @@ def _fans(results: Sequence[Result]) -> Iterator[Fans]:
         [cell for cell in unidirectional(results) if cell.record.cache == "cold"],
         lambda cell: (cell.variant, cell.record.size_bytes),
     )
-    for (pattern, hub, other, same), members in group_by(fans, _fan_key).items():
+    for (pattern, hub, other, setting), members in group_by(fans, _fan_key).items():
         size = max(cell.record.size_bytes for cell in members)
         widths = group_by(
             [cell for cell in members if cell.record.size_bytes == size], lambda cell: len(cell.record.flows)
         )
-        alone = [cell for cell in singles.get((same, size), ()) if _one_of(cell, pattern, hub, other)]
+        alone = [cell for cell in singles.get((setting, size), ()) if _one_of(cell, pattern, hub, other)]
         points = {width: pool(cells) for width, cells in widths.items()}
         # Flows over links of different widths have no common single-flow rate.
         if alone and len({cell.peak for cell in alone}) == 1 and 1 not in points:
@@ -136,7 +136,7 @@ def _fans(results: Sequence[Result]) -> Iterator[Fans]:
             continue
         ends = f"{_plural(other)} to {{}}" if pattern == "fan-in" else f"{{}} to {_plural(other)}"
         made = tuple(result_point(width, group) for width, group in sorted(points.items()))
-        yield Fans(hub, f"{ends}: {same.label()}", size, made)
+        yield Fans(hub, f"{ends}: {setting.label()}", size, made)
 
 
 def over_flows_chart(hub: str, fans: Sequence[Fans]) -> Chart:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from byteways.explain.display.numbers import METRIC_UNITS, peaks_of
-from byteways.explain.display.table import Table, TableResult
+from byteways.explain.display.numbers import METRIC_UNITS, cell_number, peaks_of
+from byteways.explain.display.table import Table, TableResult, shaded
 from byteways.explain.results.selection import (
     at_largest,
     concurrent,
@@ -35,15 +35,14 @@ def grid_of(
     at = {(str(row), str(column)): cell for row, column, cell in members}
     rows = sorted({row for row, _ in at}, key=label_order)
     columns = sorted({column for _, column in at}, key=label_order)
-    cells = [[at.get((row, column)) for column in columns] for row in rows]
-    return table_of_results(title, (corner, *columns), rows, cells, quantity=quantity, note=note)
+    return table_of_results(title, corner, (rows, columns), at, quantity=quantity, note=note)
 
 
 def table_of_results(
     title: str,
-    headings: tuple[str, ...],
-    labels: Sequence[str],
-    cells: Sequence[Sequence[Result | None]],
+    corner: str,
+    names: tuple[Sequence[str], Sequence[str]],
+    at: Mapping[tuple[str, str], Result],
     *,
     quantity: str = "bandwidth",
     note: str = "",
@@ -52,41 +51,33 @@ def table_of_results(
 
     Args:
         title: Of the table.
-        headings: What rows and columns are, then the columns.
-        labels: Of the rows.
-        cells: Results [row, column].
+        corner: What rows and columns are.
+        names: Of the rows, and of the columns.
+        at: Results by row and column.
         quantity: "bandwidth" or "latency".
         note: Below the table, after the peaks.
     """
-    members = [cell for row in cells for cell in row if cell is not None]
-    sizes = {cell.record.size_bytes for cell in members}
+    sizes = {cell.record.size_bytes for cell in at.values()}
     size = f"{' ' if quantity == 'latency' else ' at '}{format_size(sizes.pop())}" if len(sizes) == 1 else ""
     # Transfers within a device would outshine those over links.
-    over_links = [cell for cell in members if cell.source.device != cell.destination.device]
-    shaded = over_links if over_links and quantity == "bandwidth" else members
-    chosen = {cell.record.case_id for cell in shaded}
-    greatest = max((cell.value for cell in shaded), default=1.0)
-    results = [[TableResult(cell, quantity) if cell else None for cell in row] for row in cells]
-    peaks = peaks_of(members) if quantity == "bandwidth" else ""
-    return Table(
+    over_links = [cell for cell in at.values() if cell.source.device != cell.destination.device]
+    compared = over_links if over_links and quantity == "bandwidth" else list(at.values())
+    greatest = max((cell.value for cell in compared), default=1.0)
+    chosen = {cell.record.case_id for cell in compared}
+    results = {ends: TableResult(cell, quantity) for ends, cell in at.items()}
+    peaks = peaks_of(at.values()) if quantity == "bandwidth" else ""
+    table = shaded(
         f"{title}{size}",
-        headings,
-        tuple(
-            (label, *(result.absolute if result else "" for result in row))
-            for label, row in zip(labels, results, strict=True)
-        ),
-        tuple(range(1, len(headings))),
-        "; ".join(filter(None, (peaks, note))),
-        tuple(
-            (
-                None,
-                *(cell.value / greatest if cell and cell.record.case_id in chosen else None for cell in row),
-            )
-            for row in cells
-        ),
-        results=tuple((None, *row) for row in results),
-        unit=METRIC_UNITS[quantity],
+        corner,
+        names,
+        at,
+        lambda cell: cell_number(cell, quantity),
+        lambda cell: cell.value / greatest if cell.record.case_id in chosen else None,
+        missing="",
+        note="; ".join(filter(None, (peaks, note))),
     )
+    behind = ((None, *(results.get((row, column)) for column in names[1])) for row in names[0])
+    return replace(table, results=tuple(behind), unit=METRIC_UNITS[quantity])
 
 
 def matrices(results: Sequence[Result]) -> list[Table]:

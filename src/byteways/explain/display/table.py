@@ -5,14 +5,18 @@ A cell of text may have a result behind it: its share of the peak and what a rea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from byteways.explain.display.numbers import METRIC_UNITS, cell_number, number, percent_number
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.summary import Result
 from byteways.record.simulation_mark import voice
 from byteways.units import format_size
+
+Value = TypeVar("Value")
+Shown = TypeVar("Shown")
 
 #: Shown instead of a percentage if the peak is unknown.
 NO_PEAK = "–"
@@ -107,3 +111,45 @@ class Table:
     def members(self) -> Iterator[Result]:
         """Yields the results behind the cells."""
         return (cell.result for row in self.results for cell in row if cell is not None)
+
+
+def shaded(
+    title: str,
+    corner: str,
+    names: tuple[Sequence[str], Sequence[str]],
+    at: Mapping[tuple[str, str], Value],
+    text: Callable[[Value], str],
+    shade: Callable[[Value], float | None],
+    band: Callable[[Value], str] | None = None,
+    *,
+    missing: str = "–",
+    note: str = "",
+) -> Table:
+    """Returns a matrix of figures.
+
+    Args:
+        title: Of the table.
+        corner: What rows and columns are.
+        names: Of the rows, and of the columns.
+        at: Values by row and column.
+        text: Formats a value.
+        shade: From 0 to 1; None for a value without.
+        band: A value's band (Table.bands).
+        missing: Where there is no value.
+        note: Below the table.
+    """
+    rows, columns = names
+    cells = [[at.get((row, column)) for column in columns] for row in rows]
+
+    def each(made: Callable[[Value], Shown], default: Shown) -> Iterator[tuple[Shown, ...]]:
+        return (tuple(default if value is None else made(value) for value in values) for values in cells)
+
+    return Table(
+        title,
+        (corner, *columns),
+        tuple((row, *texts) for row, texts in zip(rows, each(text, missing), strict=True)),
+        tuple(range(1, len(columns) + 1)),
+        note,
+        tuple((None, *shades) for shades in each(shade, None)),
+        tuple(("", *bands) for bands in each(band, "")) if band else (),
+    )

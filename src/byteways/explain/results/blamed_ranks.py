@@ -63,7 +63,7 @@ def blamed_names(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict
     blamed = [(record, rank) for record in records for rank in ranks_blamed(record)]
     known = _devices(blamed)
     host = "" if is_simulated(manifest) else str((manifest.get("host") or {}).get("name") or "")
-    found: dict[str, set[str]] = {}
+    by_case: dict[str, set[str]] = {}
     for record, rank in blamed:
         hosts = Case.from_json(record.definition).hosts_of_ranks
         place = " on ".join(filter(None, (known[rank], host)))
@@ -73,12 +73,12 @@ def blamed_names(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict
             name = f"host {hosts[rank]}"
         else:
             name = f"rank {rank} (host {hosts[rank]})"
-        found.setdefault(record.case_id, set()).add(name)
+        by_case.setdefault(record.case_id, set()).add(name)
     for record in records:
         blame = record.blame
         if blame and blame.rank is None and blame.host in Case.from_json(record.definition).hosts:
-            found.setdefault(record.case_id, set()).add(f"host {blame.host}")
-    return {case: frozenset(names) for case, names in found.items()}
+            by_case.setdefault(record.case_id, set()).add(f"host {blame.host}")
+    return {case: frozenset(names) for case, names in by_case.items()}
 
 
 def _devices(blamed: Iterable[tuple[Record, int]]) -> dict[int, str]:

@@ -353,8 +353,8 @@ def pool(members: Sequence[Result]) -> ResultGroup:
     if not members:
         raise ValueError("no cells to pool")
     if len(members) == 1:
-        (one,) = members
-        return ResultGroup((one,), one.value, one.low, one.high)
+        (only,) = members
+        return ResultGroup((only,), only.value, only.low, only.high)
     return ResultGroup(
         tuple(members),
         median(cell.value for cell in members),

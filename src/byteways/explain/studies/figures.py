@@ -116,12 +116,12 @@ def our_value(records: Sequence[Record], line: StudyLine, statistic: str) -> Our
     """
     record = records[0]
     if line.submits:
-        submits = [one.submit_ns for one in records if one.submit_ns is not None]
+        submits = [each.submit_ns for each in records if each.submit_ns is not None]
         half_width = repeatability(submits, 0.0)
         return Ours(None, _over_rounds(submits, statistic), None, record, half_width=half_width)
     assert record.time_ns is not None
-    measured = [one.time_ns for one in records if one.time_ns]
-    times = [_by_statistic(one, statistic) for one in measured]
+    measured = [each.time_ns for each in records if each.time_ns]
+    times = [_by_statistic(each, statistic) for each in measured]
     half_width = repeatability(times, max(map(_within_round, measured)))
     time_ns = _over_rounds(times, statistic)
     # The record's rates belong to its own median time; rescale them to `time_ns`.

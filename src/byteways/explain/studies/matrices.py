@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Table, shaded
 from byteways.explain.studies.outcome import FigureOutcome
 from byteways.explain.studies.pictures import BAND
 from byteways.explain.studies.references import listed
@@ -55,12 +56,11 @@ def matrices(outcome: FigureOutcome, title: str, voice: Voice, *, drawn: bool) -
         whole = drawn and 2 * len(values) > len(known)
         shown = [name for name in sources if whole or any(pair[0] == name for pair in values)]
         across = [name for name in targets if whole or any(pair[1] == name for pair in values)]
-        numbers = [[values.get((source, target)) for target in across] for source in shown]
         name = f"{what}, {unit}" if unit else what
         note = "; ".join(notes.get(what, ()))
         heading = f"{title}, {name}" if title else name
         least = min(values.values()) if corner == _SIZES else 0.0  # values of a map differ little
-        tables.append(_table(heading, (corner, *across), shown, numbers, unit, note, least))
+        tables.append(_table(heading, corner, (shown, across), values, unit, note, least))
     return tables
 
 
@@ -69,40 +69,34 @@ def _axes(outcome: FigureOutcome) -> tuple[str, Callable[[ValueRow], tuple[str, 
     if outcome.figure.kind == "map":
         return _SIZES, lambda row: (row.line, format_size(row.size_bytes or 0))
     if outcome.figure.kind == "grid":
-        return _PAIRS, lambda row: _ends(row.line.rpartition(", ")[2], " > ")
+        return _PAIRS, lambda row: ends_of(row.line.rpartition(", ")[2], " > ")
     if all(">" in row.place for row in outcome.rows) and len(outcome.figure.lines) == 1:
-        return _PAIRS, lambda row: _ends(row.place.rpartition(" ")[2], ">")
+        return _PAIRS, lambda row: ends_of(row.place.rpartition(" ")[2], ">")
     return _PLACES, lambda row: (row.line, row.place)
 
 
-def _ends(pair: str, between: str) -> tuple[str, str]:
+def ends_of(pair: str, between: str) -> tuple[str, str]:
     source, _, target = pair.partition(between)
     return source, target
 
 
 def _table(
     title: str,
-    headings: tuple[str, ...],
-    sources: Sequence[str],
-    numbers: Sequence[Sequence[float | None]],
+    corner: str,
+    names: tuple[Sequence[str], Sequence[str]],
+    values: Mapping[tuple[str, str], float],
     unit: str,
     note: str,
     least: float,
 ) -> Table:
-    """Returns a matrix of `numbers` [source, target], shaded from `least` to the greatest of them."""
-    values = [value for row in numbers for value in row if value is not None]
-    rows = tuple(
-        (source, *("–" if value is None else _said(value, unit, min(values)) for value in row))
-        for source, row in zip(sources, numbers, strict=True)
-    )
-    span = max(values) - least
-    heat = tuple(
-        (None, *(None if value is None else (value - least) / (span or 1.0) for value in row))
-        for row in numbers
-    )
-    bands = tuple(("", *("" if value is None else _band(value) for value in row)) for row in numbers)
-    columns = tuple(range(1, len(headings)))
-    return Table(title, headings, rows, columns, note, heat, () if unit else bands)
+    """Returns a matrix of values, shaded from `least` to the greatest of them; of ratios with bands."""
+    low, span = min(values.values()), max(values.values()) - least
+
+    def shade(value: float) -> float:
+        return (value - least) / (span or 1.0)
+
+    text = partial(_said, unit=unit, lowest=low)
+    return shaded(title, corner, names, values, text, shade, None if unit else _band, note=note)
 
 
 def _band(ratio: float) -> str:
@@ -132,8 +126,8 @@ def _of_one_system(rows: Sequence[ValueRow]) -> list[ValueRow]:
 
 def _derived(rows: Sequence[ValueRow]) -> list[str]:
     """Lists the published values of a matrix that are derived from printed ones, and how."""
-    found: dict[str, list[str]] = {}
+    derivations: dict[str, list[str]] = {}
     for row in rows:
         if row.derived:
-            found.setdefault(row.derived, []).append(row.place)
-    return [f"derived, {how}: {listed(places)}" for how, places in found.items()]
+            derivations.setdefault(row.derived, []).append(row.place)
+    return [f"derived, {how}: {listed(places)}" for how, places in derivations.items()]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from byteways.explain.display.chart import Chart
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Table, shaded
 from byteways.explain.display.topic import Chip, Exhibit, Topic
 from byteways.explain.studies.claims import Verdict
-from byteways.explain.studies.matrices import matrices
+from byteways.explain.studies.matrices import ends_of, matrices
 from byteways.explain.studies.numbers import number, size_of
 from byteways.explain.studies.outcome import FigureOutcome, StudyOutcome
 from byteways.explain.studies.pictures import charts_of, colours_of
@@ -34,8 +34,8 @@ def topic_of(outcome: StudyOutcome) -> Topic:
         f"Our values are {statistic_of(study)}, as in the source. {study.timing}.",
         (_claims(outcome), *(table for own in tables for table in own), *_about(study)),
         exhibits=tuple(
-            _exhibit(one, own, charts_of(one, outcome, colours), outcome.voice)
-            for one, own in zip(map(in_drawn_unit, outcome.figures), tables, strict=True)
+            _exhibit(each, own, charts_of(each, outcome, colours), outcome.voice)
+            for each, own in zip(map(in_drawn_unit, outcome.figures), tables, strict=True)
             if own
         ),
         chips=tuple(map(_chip, outcome.verdicts)),
@@ -126,41 +126,41 @@ def _map(outcome: FigureOutcome, voice: Voice) -> Table:
     """Tabulates lines × sizes without published numbers: our values, also as fraction of the peak."""
     sizes = sorted({row.size_bytes for row in outcome.rows if row.size_bytes})
     lines = list(dict.fromkeys(row.line for row in outcome.rows))
-    at = {(row.line, row.size_bytes): row for row in outcome.rows if row.ours is not None}
+    at = {(row.line, format_size(row.size_bytes or 0)): row for row in outcome.rows if row.ours is not None}
     values = [row.ours for row in at.values() if row.ours is not None]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
-    rows, heat = [], []
-    for line in lines:
-        cells = [at.get((line, size)) for size in sizes]
-        rows.append((line, *("–" if cell is None else _in_map(cell, outcome.figure.unit) for cell in cells)))
-        ours = [None if cell is None else cell.ours for cell in cells]
-        heat.append((None, *(value and (value - low) / ((high - low) or 1.0) for value in ours)))
-    peak = " and part of the peak" if any(row.of_peak for row in at.values()) else ""
-    title = f"{_title(outcome)}, {voice.measured}, {outcome.figure.unit}{peak}"
-    columns = tuple(range(1, len(sizes) + 1))
-    headings = ("method", *map(format_size, sizes))
-    return Table(title, headings, tuple(rows), columns, "; ".join(outcome.notes), tuple(heat))
+    unit, peak = (
+        outcome.figure.unit,
+        " and part of the peak" if any(row.of_peak for row in at.values()) else "",
+    )
+    return shaded(
+        f"{_title(outcome)}, {voice.measured}, {unit}{peak}",
+        "method",
+        (lines, list(map(format_size, sizes))),
+        at,
+        lambda row: _in_map(row, unit),
+        lambda row: ((row.ours or 0.0) - low) / ((high - low) or 1.0),
+        note="; ".join(outcome.notes),
+    )
 
 
 def _grid(outcome: FigureOutcome, voice: Voice) -> Table:
     """Tabulates sources × destinations: our highest value, with the published one where there is one."""
     unit = outcome.figure.unit
-    at = {row.line.rpartition(", ")[2]: row for row in outcome.rows}
-    sources, targets = (list(dict.fromkeys(name.split(" > ")[side] for name in at)) for side in (0, 1))
-    cells = [[at.get(f"{source} > {target}") for target in targets] for source in sources]
+    at = {ends_of(row.line.rpartition(", ")[2], " > "): row for row in outcome.rows}
+    sources, targets = (list(dict.fromkeys(ends[side] for ends in at)) for side in (0, 1))
     most = max((row.ours for row in outcome.rows if row.ours is not None), default=1.0)
-    rows = tuple(
-        (source, *("–" if row is None else _in_grid(row, unit) for row in row_cells))
-        for source, row_cells in zip(sources, cells, strict=True)
-    )
-    heat = tuple(
-        (None, *(row.ours / most if row and row.ours is not None else None for row in cell)) for cell in cells
-    )
     reasons = {row.reason: row.line.rpartition(", ")[2] for row in reversed(outcome.rows) if row.reason}
     notes = [*outcome.notes, *(f"{name}: {reason}" for reason, name in reversed(reasons.items()))]
-    columns = tuple(range(1, len(targets) + 1))
-    title = f"{_title(outcome)}, {voice.measured} (published), {unit}"
-    return Table(title, ("from \\ to", *targets), rows, columns, "; ".join(notes), heat)
+    return shaded(
+        f"{_title(outcome)}, {voice.measured} (published), {unit}",
+        "from \\ to",
+        (sources, targets),
+        at,
+        lambda row: _in_grid(row, unit),
+        lambda row: None if row.ours is None else row.ours / most,
+        note="; ".join(notes),
+    )
 
 
 def _in_grid(row: ValueRow, unit: str) -> str:

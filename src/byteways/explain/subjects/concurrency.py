@@ -222,7 +222,7 @@ def _fan_words(best: ResultGroup) -> str:
     into = cell.record.pattern == "fan-in"
     other = (cell.source if into else cell.destination).device
     others = count(len(cell.record.flows), "GPU" if other.startswith("gpu") else "NUMA domain")
-    if len({_hub(one) for one in best.cells}) > 1:
+    if len({_hub(member) for member in best.cells}) > 1:
         return f"{others} to another" if into else f"One GPU to {others}"
     return f"{others} to {_hub(cell)}" if into else f"{_hub(cell)} to {others}"
 
@@ -230,8 +230,8 @@ def _fan_words(best: ResultGroup) -> str:
 def _fan_detail(index: Index, widest: Result, members: list[Result]) -> str:
     text = f"{format_size(widest.record.size_bytes)}, {way(widest.variant)}."
     alike = widest.variant, widest.record.size_bytes, _hub(widest)
-    same = [cell for cell in members if (cell.variant, cell.record.size_bytes, _hub(cell)) == alike]
-    widths = group_by(same, lambda cell: len(cell.record.flows))
+    equal = [cell for cell in members if (cell.variant, cell.record.size_bytes, _hub(cell)) == alike]
+    widths = group_by(equal, lambda cell: len(cell.record.flows))
     # For equal numbers of flows take the slowest: only some GPUs may share a resource.
     steps = [min(cells, key=lambda cell: cell.value) for _, cells in sorted(widths.items())]
     if len(steps) > 1:

@@ -76,7 +76,7 @@ def _bottlenecks(explained: Sequence[Explanation], voice: Voice) -> Table:
             )
     headings = ("bottleneck", f"{voice.measured} limit, GB/s", "interface, size", "cases", "example, GB/s")
     note = "“or” joins resources that this run cannot tell apart"
-    if any(one.resource.hidden for each in explained for one in each.bottlenecks):
+    if any(each_bottleneck.resource.hidden for each in explained for each_bottleneck in each.bottlenecks):
         note += ". A shared resource without a name may be a PCIe switch that the topology does not show"
     return Table("Bottlenecks", headings, tuple(rows), (1, 3), note)
 

@@ -119,12 +119,12 @@ class Unmeasured:
 
 def unmeasured(results: Sequence[Result]) -> list[Unmeasured]:
     """Returns the reasons why no round of a case has the requested energy, the most frequent first."""
-    told = []
+    missing = []
     for cell in results:
         asked = [record.energy for record in cell.records if record.energy]
         if asked and all("reason" in field for field in asked):
-            told.append((str(asked[0]["reason"]), cell))
-    reasons = group_by(told, lambda each: each[0])
+            missing.append((str(asked[0]["reason"]), cell))
+    reasons = group_by(missing, lambda each: each[0])
     return sorted(
         (Unmeasured(reason, tuple(cell for _, cell in members)) for reason, members in reasons.items()),
         key=lambda each: -len(each.cells),

@@ -48,9 +48,9 @@ def first_touch_tables(results: Sequence[Result]) -> list[Table]:
         return f"{buffer.device}:{buffer.memory}", buffer.first_touch or buffer.device
 
     def alike(cell: Result) -> tuple[object, ...]:
-        record, same = cell.record, variant(cell)
+        record, setting = cell.record, variant(cell)
         what = record.path, record.interface, record.executor, record.access, record.size_bytes
-        return *what, same.cache, same.options, same.environment
+        return *what, setting.cache, setting.options, setting.environment
 
     def title(members: Sequence[Result]) -> str:
         return f"{members[0].variant.label(memory=False)}, {members[0].record.path}"
@@ -64,7 +64,7 @@ def first_touch_tables(results: Sequence[Result]) -> list[Table]:
     by_size = group_by(
         compared, lambda members: (title(members), frozenset(touched(cell)[1] for cell in members))
     )
-    largest = (max(same, key=lambda members: members[0].record.size_bytes) for same in by_size.values())
+    largest = (max(setting, key=lambda members: members[0].record.size_bytes) for setting in by_size.values())
     return [
         grid_of(
             title(members),

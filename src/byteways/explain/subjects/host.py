@@ -64,8 +64,8 @@ def _memories(members: list[Result]) -> tuple[Claim, ResultGroup, ResultGroup, l
     by_size = group_by(members, lambda cell: cell.record.size_bytes)
     size = max(by_size, key=lambda s: (len({cell.variant.host_memory for cell in by_size[s]}), s))
     groups = {
-        memory: pool(same)
-        for memory, same in group_by(by_size[size], lambda cell: cell.variant.host_memory).items()
+        memory: pool(group)
+        for memory, group in group_by(by_size[size], lambda cell: cell.variant.host_memory).items()
     }
     memories = []
     for first, fast in groups.items():

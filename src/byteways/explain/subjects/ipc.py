@@ -65,15 +65,15 @@ def _one_process(memory: str) -> str:
 
 
 def _same(index: Index, cell: Result) -> _Same:
-    told = cell.variant
+    setting = cell.variant
     variant = Variant(
-        told.interface,
-        told.access,
-        _one_process(told.source),
-        _one_process(told.destination),
-        told.cache,
-        told.options,
-        told.environment,
+        setting.interface,
+        setting.access,
+        _one_process(setting.source),
+        _one_process(setting.destination),
+        setting.cache,
+        setting.options,
+        setting.environment,
     )
     return _Same(_place(index, cell), variant, cell.record.pattern)
 

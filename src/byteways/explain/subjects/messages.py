@@ -177,7 +177,7 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Table
             for key in ((True, "unidirectional"), (False, "unidirectional"), (False, "bidirectional"))
         )
         rates = [cell for cell in by_size[size] if not is_latency(cell)]
-        in_flight = dict.fromkeys(str(told) for cell in rates if (told := window(cell)) is not None)
+        in_flight = dict.fromkeys(str(asked) for cell in rates if (asked := window(cell)) is not None)
         rows.append(
             (
                 format_size(size),
@@ -298,8 +298,8 @@ def single_direction(index: Index) -> list[Result]:
 def bandwidth(index: Index) -> Iterator[Finding]:
     """Reports the highest bandwidth and the size with half of it (n½: R. Hockney, Parallel Comput. 10)."""
     plain = [cell for cell in single_direction(index) if "window" not in cell.record.options]
-    for some in _alike(index, plain).values():
-        sizes = _by_size(some)
+    for sent in _alike(index, plain).values():
+        sizes = _by_size(sent)
         size, best = max(sizes.items(), key=lambda item: item[1].value)
         middle = next(at for at, group in sizes.items() if 2 * group.value >= best.value)
         first = best.cells[0]
@@ -316,14 +316,14 @@ def bandwidth(index: Index) -> Iterator[Finding]:
 def compared_with_copy(index: Index) -> Iterator[Finding]:
     """Messages beside plain copies of the same memory, at the largest size that messages and copies have."""
     sent = [cell for cell in single_direction(index) if "window" not in cell.record.options]
-    for some in _alike(index, sent).values():
+    for alike in _alike(index, sent).values():
         # Only default copies; take them from all cells because `index.ranked` has no messages.
         copies = [
             cell
-            for cell in _plain(index.ranked, some)
+            for cell in _plain(index.ranked, alike)
             if cell.record.interface in PLAIN and not settings(cell) and cell.stays
         ]
-        common = {cell.record.size_bytes for cell in some} & {cell.record.size_bytes for cell in copies}
+        common = {cell.record.size_bytes for cell in alike} & {cell.record.size_bytes for cell in copies}
         if not common:
             continue
         size = max(common)
@@ -333,8 +333,8 @@ def compared_with_copy(index: Index) -> Iterator[Finding]:
         rising = sorted(map(pool, ways.values()), key=lambda group: group.value)
         fastest = {group.cells[0].record.interface: group for group in rising}
         plain = sorted(fastest.values(), key=lambda group: -group.value)
-        lead = f"{lead_of(index, some[0], sent)}, messages of {format_size(size)}"
-        yield from _beside(lead, _by_size(some)[size], plain, len(ways) + 1)
+        lead = f"{lead_of(index, alike[0], sent)}, messages of {format_size(size)}"
+        yield from _beside(lead, _by_size(alike)[size], plain, len(ways) + 1)
 
 
 def _beside(lead: str, sent: ResultGroup, plain: Sequence[ResultGroup], ways: int) -> Iterator[Finding]:

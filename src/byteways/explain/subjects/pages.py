@@ -106,9 +106,9 @@ def compared(topology: Topology, results: Sequence[Result]) -> list[Compared]:
         paths = {cell.record.path for cell in members}
         by_size = group_by(members, lambda cell: cell.record.size_bytes)
         for size in sorted(by_size):
-            same = group_by(by_size[size], lambda cell: ways[id(cell)])
+            by_way = group_by(by_size[size], lambda cell: ways[id(cell)])
             settled = [cell for cell in plain_by_size.get(size, ()) if cell.record.path in paths]
-            groups = {name: _fastest(same[name]) for name in MIGRATION_METHODS if name in same}
+            groups = {name: _fastest(by_way[name]) for name in MIGRATION_METHODS if name in by_way}
             answer.append(Compared(pair, class_name, size, groups, _fastest(settled) if settled else None))
     return answer
 

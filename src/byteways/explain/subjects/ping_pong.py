@@ -10,7 +10,7 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import longer_by, no_difference
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Table, shaded
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
@@ -124,15 +124,9 @@ def _matrix(
     title: str, corner: str, names: Sequence[str], at: dict[tuple[str, str], float], note: str = ""
 ) -> Table:
     greatest = max(at.values())
-    rows = tuple(
-        (row, *(three_digits(at[row, column]) if (row, column) in at else "" for column in names))
-        for row in names
+    return shaded(
+        title, corner, (names, names), at, three_digits, lambda half: half / greatest, missing="", note=note
     )
-    heat = tuple(
-        (None, *(at[row, column] / greatest if (row, column) in at else None for column in names))
-        for row in names
-    )
-    return Table(title, (corner, *names), rows, tuple(range(1, len(names) + 1)), note, heat)
 
 
 def _pairs(members: Sequence[Result]) -> Table:

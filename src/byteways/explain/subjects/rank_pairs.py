@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from byteways.explain.claims.phrases import percent
 from byteways.explain.display.table import Table
 from byteways.explain.results.selection import kind, label_order
-from byteways.explain.results.summary import Part, Result, group_by
-from byteways.explain.subjects.ranks import gb_figure, library, memory, note_of, settings, us_figure, versions
+from byteways.explain.results.summary import Result, group_by
+from byteways.explain.subjects.ranks import absolute_and_relative, library, memory, settings, versions
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size
 
@@ -54,45 +53,12 @@ def _all_pairs(cells: Sequence[Result]) -> ResultsByRankPair:
 
 def _tables(pairs: ResultsByRankPair, size: str, is_latency: bool) -> Iterator[Table]:
     first = next(iter(pairs.values()))
-    between = {(sender, to): cell for (sender, to), cell in pairs.items() if sender != to}
     how = ", ".join(part for part in (library(first), memory(first), settings(first)) if part)
-    if is_latency:
-        best = min(cell.value for cell in between.values())
-        what, unit = "latency", "µs"
-    else:
-        best = max(cell.value for cell in between.values())
-        what, unit = "bandwidth", "GB/s"
-
-    def share(cell: Result) -> float:
-        return best / cell.value if is_latency else cell.value / best
-
-    def figure(cell: Result) -> str:
-        half = Part(cell.value / 2, cell.low / 2, cell.high / 2)
-        return us_figure(half, cell) if is_latency else gb_figure(cell)
-
-    title = f"{how}: {what} of every pair of ranks at {size}"
+    what, unit = ("latency", "µs") if is_latency else ("bandwidth", "GB/s")
     notes = [versions([*pairs.values()])]
+    between = {ends: cell for ends, cell in pairs.items() if ends[0] != ends[1]}
     if len(between) < len(pairs):
         notes.append("the diagonal is of two ranks on one GPU, whose memory limits it")
-    yield _table(f"{title}, {unit}", pairs, figure, share, "; ".join(note for note in notes if note))
-    text = "best latency over that of the pair" if is_latency else "bandwidth over the best"
-    yield _table(f"{title}, relative to the best", between, lambda cell: percent(share(cell)), share, text)
-
-
-def _table(
-    title: str,
-    pairs: ResultsByRankPair,
-    figure: Callable[[Result], str],
-    share: Callable[[Result], float],
-    note: str,
-) -> Table:
     ends = sorted({end for pair in pairs for end in pair}, key=label_order)
-    rows = tuple(
-        (sender, *(figure(pairs[sender, end]) if (sender, end) in pairs else "–" for end in ends))
-        for sender in ends
-    )
-    heat = tuple(
-        (None, *(share(pairs[sender, end]) if sender != end else None for end in ends)) for sender in ends
-    )
-    columns = tuple(range(1, len(ends) + 1))
-    return Table(title, ("from \\ to", *ends), rows, columns, note_of(rows, note), heat)
+    title = f"{how}: {what} of every pair of ranks at {size}"
+    yield from absolute_and_relative(title, unit, pairs, between, (ends, ends), notes)

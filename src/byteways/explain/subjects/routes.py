@@ -99,15 +99,11 @@ def route_tables(results: Sequence[Result]) -> list[Table]:
 
 
 def _by_size(title: str, members: Sequence[Result]) -> Table:
+    ordered = sorted(members, key=lambda cell: (paths_in(cell), way_of(cell)))
     sizes = sorted({cell.record.size_bytes for cell in members})
-    rows = group_by(sorted(members, key=lambda cell: (paths_in(cell), way_of(cell))), way_of)
-    by_size = [{cell.record.size_bytes: cell for cell in group} for group in rows.values()]
-    return table_of_results(
-        f"{title}, by number of paths",
-        ("paths \\ size", *map(format_size, sizes)),
-        list(rows),
-        [[cells.get(size) for size in sizes] for cells in by_size],
-    )
+    names = list(dict.fromkeys(map(way_of, ordered))), list(map(format_size, sizes))
+    at = {(way_of(cell), format_size(cell.record.size_bytes)): cell for cell in ordered}
+    return table_of_results(f"{title}, by number of paths", "paths \\ size", names, at)
 
 
 def _by_pieces(title: str, members: Sequence[Result]) -> Table:
@@ -121,12 +117,9 @@ def _by_pieces(title: str, members: Sequence[Result]) -> Table:
         for cell in members
     }
     pieces, depths = (sorted({key[axis] for key in at}) for axis in (0, 1))
-    return table_of_results(
-        title,
-        ("piece \\ in flight", *map(str, depths)),
-        list(map(format_size, pieces)),
-        [[at.get((piece, depth)) for depth in depths] for piece in pieces],
-    )
+    names = list(map(format_size, pieces)), list(map(str, depths))
+    named = {(format_size(piece), str(depth)): cell for (piece, depth), cell in at.items()}
+    return table_of_results(title, "piece \\ in flight", names, named)
 
 
 def gains(results: Sequence[Result]) -> list[RouteGain]:
@@ -199,7 +192,7 @@ def _gained(index: Index, gain: RouteGain, others: list[RouteGain]) -> Finding:
     if gain.loses_at is not None:
         detail += f" It loses at {format_size(gain.loses_at)}."
     detail += least_gain({other.path: other.claim for other in others})
-    results, claims = [gain.best, gain.straight], [one.claim for one in others]
+    results, claims = [gain.best, gain.straight], [rival.claim for rival in others]
     if (told := _faster_direct(index, gain)) is not None:
         claim, direct = told
         detail += faster_directly(way(direct.variant), claim)

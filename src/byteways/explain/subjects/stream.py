@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import gb, of_peak, rate
 from byteways.explain.display.chart import Axis, Chart, ReferenceLine, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Table, shaded
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
@@ -201,23 +201,21 @@ def _gb(bytes_per_s: float) -> str:
 
 def _map(each: ThreadMap, *, relative: bool) -> Table:
     """Tabulates threads per block × array size, in GB/s or as percent of the highest."""
-    rows, heat = [], []
     least = min(cell.value for cell in each.cells.values()) / each.best
-    for threads in each.threads:
-        cells = [each.cells.get((threads, size)) for size in each.sizes]
-        parts = [None if cell is None else cell.value / each.best for cell in cells]
-        figures = [
-            "" if cell is None or part is None else f"{100 * part:.1f}" if relative else _gb(cell.value)
-            for cell, part in zip(cells, parts, strict=True)
-        ]
-        rows.append((str(threads), *figures))
-        # Values of one kernel lie close together, so the shade spans their range only.
-        heat.append((None, *(None if part is None else _shade(part, least) for part in parts)))
     unit = "% of maximum" if relative else "GB/s, read + write"
-    title = f"{each.interface}, {each.place}: threads per block × size, {unit}"
-    headings = ("threads \\ size", *(format_size(size) for size in each.sizes))
-    note = f"The maximum is {format_bandwidth(each.best)}." if relative else ""
-    return Table(title, headings, tuple(rows), tuple(range(len(headings))), note, tuple(heat))
+    at = {(str(threads), format_size(size)): cell for (threads, size), cell in each.cells.items()}
+    table = shaded(
+        f"{each.interface}, {each.place}: threads per block × size, {unit}",
+        "threads \\ size",
+        (list(map(str, each.threads)), list(map(format_size, each.sizes))),
+        at,
+        lambda cell: f"{100 * cell.value / each.best:.1f}" if relative else _gb(cell.value),
+        # Values of one kernel lie close together, so the shade spans their range only.
+        lambda cell: _shade(cell.value / each.best, least),
+        missing="",
+        note=f"The maximum is {format_bandwidth(each.best)}." if relative else "",
+    )
+    return replace(table, numeric=(0, *table.numeric))
 
 
 def _shade(part: float, least: float) -> float:

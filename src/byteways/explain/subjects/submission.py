@@ -136,7 +136,7 @@ def submitting(index: Index) -> Iterator[Finding]:
     ]
     even = []
     for (name, _), members in group_by(
-        differing, lambda one: (kind(one.first), one.first.record.interface)
+        differing, lambda each: (kind(each.first), each.first.record.interface)
     ).items():
         if finding := _finding(name, members[0]):
             yield finding

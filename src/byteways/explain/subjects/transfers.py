@@ -131,7 +131,7 @@ def _both_accesses(members: Sequence[Result]) -> Iterator[tuple[Claim, ResultGro
     """Yields read versus write for interfaces and link classes on which they differ."""
     size = broadest_size(members)
     of_size = [cell for cell in members if cell.record.size_bytes == size]
-    groups = {variant: pool(some) for variant, some in group_by(of_size, lambda cell: cell.variant).items()}
+    groups = {variant: pool(cells) for variant, cells in group_by(of_size, lambda cell: cell.variant).items()}
     top = max(group.value for group in groups.values())
     for variant, read in groups.items():
         write = groups.get(replace(variant, access="write"))

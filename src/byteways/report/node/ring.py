@@ -194,7 +194,9 @@ def _add_others(boxes: dict[str, Box], frames: Sequence[Box], topology: Topology
         taken[home] = number + 1
         tried = [Box(name, "nic", *at, NIC) for at in _outer(boxes[home], number)]
         others = [*boxes.values(), *frames]
-        boxes[name] = next((box for box in tried if not any(_touch(box, one) for one in others)), tried[-1])
+        boxes[name] = next(
+            (box for box in tried if not any(_touch(box, placed) for placed in others)), tried[-1]
+        )
 
 
 def _outer(home: Box, number: int) -> list[_Point]:

@@ -31,7 +31,7 @@ def prometheus(check: CheckedCases) -> str:
         (
             "failing",
             "Cases that are LOW or MISSING.",
-            [({**common, **_labels(one)}, 1.0) for one in check.failing],
+            [({**common, **_labels(failed)}, 1.0) for failed in check.failing],
         ),
     ]
     if check.finished_at:
@@ -47,8 +47,8 @@ def _family(name: str, help_text: str, samples: _Samples) -> Iterator[str]:
     yield f"# HELP {name} {help_text}\n"
     yield f"# TYPE {name} gauge\n"
     for labels, value in samples:
-        told = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
-        yield f"{name}{{{told}}} {value!r}\n"
+        pairs = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+        yield f"{name}{{{pairs}}} {value!r}\n"
 
 
 def _labels(judged: Judged) -> dict[str, str]:

@@ -32,7 +32,7 @@ def changes(first: Index, pairs: Sequence[PairedCase]) -> list[Changed]:
         (name, [of_case[cell.record.case_id] for cell in group.cells if cell.record.case_id in of_case])
         for name, group in gpus + cpu
     ]
-    rows = [(name, most_changed(some)) for name, some in levels_in_both if some]
+    rows = [(name, most_changed(own)) for name, own in levels_in_both if own]
     if not rows:
         return []
     series = [
