@@ -62,7 +62,7 @@ def submissions(results: Sequence[Result]) -> list[Submission]:
             for size in sorted(by_size)
         ]
         made.append(Submission(tuple(sizes)))
-    return [submission for submission in made if len(submission.ways) > 1]
+    return [case for case in made if len(case.ways) > 1]
 
 
 def _alike(cell: Result) -> tuple[str, ...]:
@@ -93,15 +93,15 @@ def topic(index: Index) -> Topic | None:
     )
 
 
-def _table(submission: Submission) -> Table:
-    record, ways = submission.first.record, submission.ways
+def _table(case: Submission) -> Table:
+    record, ways = case.first.record, case.ways
     rows = [
         (
             format_size(size),
             *(_rate(at.get(way)) for way in ways),
             *(_host_ns(at.get(way)) for way in ways),
         )
-        for size, at in submission.sizes
+        for size, at in case.sizes
     ]
     headings = ("size", *(f"{way}, GB/s" for way in ways), *(f"{way}, host ns" for way in ways))
     return Table(
@@ -130,13 +130,11 @@ SUBMITTED_UNITS = {"graph": "one graph", "batch": "one batched call"}
 def submitting(index: Index) -> Iterator[Finding]:
     """Reports for the first pair of each interface and kind where submission other than by calls pays off."""
     differing = [
-        submission
-        for submission in submissions(index.ranked)
-        if any(submission.beside_calls(way) for way in METHOD_PHRASES)
+        case for case in submissions(index.ranked) if any(case.beside_calls(way) for way in METHOD_PHRASES)
     ]
     even = []
     for (name, _), members in group_by(
-        differing, lambda each: (kind(each.first), each.first.record.interface)
+        differing, lambda case: (kind(case.first), case.first.record.interface)
     ).items():
         if finding := _finding(name, members[0]):
             yield finding
@@ -146,9 +144,9 @@ def submitting(index: Index) -> Iterator[Finding]:
         yield _no_gain(even)
 
 
-def _compared(submission: Submission, way: str) -> list[tuple[int, Claim, Result, Result]]:
+def _compared(case: Submission, way: str) -> list[tuple[int, Claim, Result, Result]]:
     """Compares this method with calls at each common size."""
-    pairs = submission.beside_calls(way)
+    pairs = case.beside_calls(way)
     return [
         (
             size,
@@ -163,33 +161,27 @@ def _compared(submission: Submission, way: str) -> list[tuple[int, Claim, Result
 
 
 def _no_gain(group: Sequence[Submission]) -> Finding:
-    ways = [
-        SUBMITTED_UNITS[way]
-        for way in METHOD_PHRASES
-        if any(submission.beside_calls(way) for submission in group)
-    ]
-    named = [f"{submission.first.record.interface} {submission.first.record.path}" for submission in group]
+    ways = [SUBMITTED_UNITS[way] for way in METHOD_PHRASES if any(case.beside_calls(way) for case in group)]
+    named = [f"{case.first.record.interface} {case.first.record.path}" for case in group]
     figures = [
         cell
-        for submission in group
+        for case in group
         for way in METHOD_PHRASES
-        for _, *both in submission.beside_calls(way)
+        for _, *both in case.beside_calls(way)
         for cell in both
     ]
-    claims = [
-        claim for submission in group for way in METHOD_PHRASES for _, claim, *_ in _compared(submission, way)
-    ]
+    claims = [claim for case in group for way in METHOD_PHRASES for _, claim, *_ in _compared(case, way)]
     text = no_difference((*ways, "single calls"), claims)
     title = f"Submission: {text}: {listed(named)}"
     detail = f"Gated rates: the host enqueues ahead of the device. {_host(group[0])}"
     return finding(title, detail.strip(), Priority.SUBMISSION_NO_GAIN, figures, claims)
 
 
-def _finding(name: str, submission: Submission) -> Finding | None:
+def _finding(name: str, case: Submission) -> Finding | None:
     """Returns the finding; None if no method differs from calls at any size."""
-    interface = submission.first.record.interface
-    won = {way: _gains(submission, way) for way in METHOD_PHRASES if way in submission.ways}
-    lost = {way: _gains(submission, way, lost=True) for way in METHOD_PHRASES if way in submission.ways}
+    interface = case.first.record.interface
+    won = {way: _gains(case, way) for way in METHOD_PHRASES if way in case.ways}
+    lost = {way: _gains(case, way, lost=True) for way in METHOD_PHRASES if way in case.ways}
     figures: list[Result] = []
     claims: list[Claim] = []
     said = []
@@ -198,7 +190,7 @@ def _finding(name: str, submission: Submission) -> Finding | None:
             size, claim, calls, other = max(gains, key=lambda gain: gain[1].gain)
             said.append(
                 f"{METHOD_PHRASES[way]} is {faster(claim)} by calls at {format_size(size)} "
-                f"({rate(other)} vs {rate(calls)} GB/s){_until(submission, way, gains)}"
+                f"({rate(other)} vs {rate(calls)} GB/s){_until(case, way, gains)}"
             )
             figures += [calls, other]
             claims += [gain[1] for gain in gains]
@@ -215,35 +207,31 @@ def _finding(name: str, submission: Submission) -> Finding | None:
         lost_by = []
     else:
         return None
-    enqueueing = _host(submission)
+    enqueueing = _host(case)
     if enqueueing:
-        figures += submission.sizes[0][1].values()
-    detail = (
-        f"{submission.first.record.path}, gated rates: the host enqueues ahead of the device. {enqueueing}"
-    )
+        figures += case.sizes[0][1].values()
+    detail = f"{case.first.record.path}, gated rates: the host enqueues ahead of the device. {enqueueing}"
     if lost_by:
         detail += f" But {listed(lost_by)}."
     priority = Priority.SUBMISSION if said else Priority.SUBMISSION_LOSS
     return finding(title, detail.strip(), priority, figures, claims)
 
 
-def _gains(
-    submission: Submission, way: str, *, lost: bool = False
-) -> list[tuple[int, Claim, Result, Result]]:
+def _gains(case: Submission, way: str, *, lost: bool = False) -> list[tuple[int, Claim, Result, Result]]:
     """Returns the sizes at which this method is faster than calls, or with `lost` slower."""
-    return [entry for entry in _compared(submission, way) if (entry[1].trails if lost else entry[1].leads)]
+    return [entry for entry in _compared(case, way) if (entry[1].trails if lost else entry[1].leads)]
 
 
-def _until(submission: Submission, way: str, gains: list[tuple[int, Claim, Result, Result]]) -> str:
+def _until(case: Submission, way: str, gains: list[tuple[int, Claim, Result, Result]]) -> str:
     """', nothing from 1 MiB on': the smallest size from which on there is no gain."""
-    rest = [size for size, *_ in submission.beside_calls(way) if size > max(gain[0] for gain in gains)]
+    rest = [size for size, *_ in case.beside_calls(way) if size > max(gain[0] for gain in gains)]
     return f", nothing from {format_size(rest[0])} on" if rest else ""
 
 
-def _host(submission: Submission) -> str:
+def _host(case: Submission) -> str:
     """Describes the host time per operation at the smallest size, by method."""
-    size, at = submission.sizes[0]
-    times = {way: time for way in submission.ways if way in at and (time := host_ns(at[way])) is not None}
+    size, at = case.sizes[0]
+    times = {way: time for way in case.ways if way in at and (time := host_ns(at[way])) is not None}
     if len(times) < 2:
         return ""
     parts = [

@@ -30,8 +30,8 @@ def junit(check: CheckedCases) -> str:
     }
     for name, text in attributes.items():
         suite.set(name, _clean(text))
-    for case in check.cases:
-        _add(suite, case)
+    for one in check.cases:
+        _add(suite, one)
     said = "\n".join(filter(None, (*check.marks, summary(check), suspicion(check))))
     ElementTree.SubElement(suite, "system-out").text = _clean(said)
     root = ElementTree.Element("testsuites")
@@ -41,18 +41,18 @@ def junit(check: CheckedCases) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _add(suite: ElementTree.Element, judged: Judged) -> None:
+def _add(suite: ElementTree.Element, one: Judged) -> None:
     case = ElementTree.SubElement(suite, "testcase")
     case.set("classname", "byteways.check")
-    case.set("name", _clean(f"{judged.case} [{judged.case_id}]" if judged.case_id else judged.case))
+    case.set("name", _clean(f"{one.case} [{one.case_id}]" if one.case_id else one.case))
     case.set("time", "0")
-    if not judged.failing and judged.verdict != UNKNOWN:
-        ElementTree.SubElement(case, "system-out").text = _clean(f"{judged.verdict}: {sentence(judged)}")
+    if not one.failing and one.verdict != UNKNOWN:
+        ElementTree.SubElement(case, "system-out").text = _clean(f"{one.verdict}: {sentence(one)}")
         return
-    element = ElementTree.SubElement(case, "failure" if judged.failing else "skipped")
-    element.set("message", _clean(sentence(judged)))
-    if judged.failing:
-        element.set("type", judged.verdict)
+    told = ElementTree.SubElement(case, "failure" if one.failing else "skipped")
+    told.set("message", _clean(sentence(one)))
+    if one.failing:
+        told.set("type", one.verdict)
 
 
 def _clean(text: str) -> str:

@@ -26,12 +26,12 @@ def prometheus(check: CheckedCases) -> str:
         (
             "speed_ratio",
             "Speed of a case relative to what is expected; of times the inverse ratio.",
-            [({**common, **_labels(case)}, case.speed) for case in check.cases if case.speed is not None],
+            [({**common, **_labels(one)}, one.speed) for one in check.cases if one.speed is not None],
         ),
         (
             "failing",
             "Cases that are LOW or MISSING.",
-            [({**common, **_labels(failed)}, 1.0) for failed in check.failing],
+            [({**common, **_labels(one)}, 1.0) for one in check.failing],
         ),
     ]
     if check.finished_at:
@@ -47,12 +47,12 @@ def _family(name: str, help_text: str, samples: _Samples) -> Iterator[str]:
     yield f"# HELP {name} {help_text}\n"
     yield f"# TYPE {name} gauge\n"
     for labels, value in samples:
-        pairs = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
-        yield f"{name}{{{pairs}}} {value!r}\n"
+        told = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+        yield f"{name}{{{told}}} {value!r}\n"
 
 
-def _labels(judged: Judged) -> dict[str, str]:
-    return {"case": judged.case, "case_id": judged.case_id, "verdict": judged.verdict.lower()}
+def _labels(one: Judged) -> dict[str, str]:
+    return {"case": one.case, "case_id": one.case_id, "verdict": one.verdict.lower()}
 
 
 def _escaped(text: str) -> str:
