@@ -145,16 +145,15 @@ def _side(role: str, name: str, run: RecordedRun) -> Side:
 
 def _sentences(links: Iterable[LinkChange]) -> Iterator[str]:
     """Yields what the picture shows: the links that changed most."""
-    changed = [(link, link.pair) for link in links if link.pair is not None and link.pair.claim.differ]
+    changed = [(one, one.pair) for one in links if one.pair is not None and one.pair.claim.differ]
     changed.sort(key=lambda entry: -moved(entry[1]))
-    for link_change, pair in changed[:MOST_BESIDE_PICTURE]:
+    for one, pair in changed[:MOST_BESIDE_PICTURE]:
         before, after = values(pair)
         by = pair.first.record.interface
-        between = f"{link_change.link.a} – {link_change.link.b}"
-        yield f"Link {between}: {change(pair.speed)} %, {before} and now {after} by {by}"
+        yield f"Link {one.link.a} – {one.link.b}: {change(pair.speed)} %, {before} and now {after} by {by}"
     if len(changed) > MOST_BESIDE_PICTURE:
         yield f"{count(len(changed) - MOST_BESIDE_PICTURE, 'more link')} changed"
-    if not changed and any(link.pair is not None for link in links):
+    if not changed and any(one.pair is not None for one in links):
         yield "No link changed in all transfers of an interface over it"
 
 
