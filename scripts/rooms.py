@@ -101,7 +101,7 @@ ROOMS = (
     Room(
         "explain.display",
         "tables, charts and pictures as plain data",
-        ("explain.results", "plan", "topology"),
+        ("explain.results", "record", "topology"),
     ),
     Room("explain.best", "which interface is best: ranking, recommendation, answers, title", _CLAIMS),
     Room(

@@ -131,7 +131,7 @@ def _same_cells(ranking: Ranking, decision: Decision) -> bool:
 def of_pairs(index: Index) -> Iterator[tuple[str, dict[str, Said], bool]]:
     """Yields every question on a pair, its answers, and whether its own best leads that of its class."""
     matrix = node_matrix(index, index.once(findings))
-    page = explorer(index, str)
+    page = explorer(index)
     for (source, destination), cell in (matrix.cells if matrix else {}).items():
         if "/" in source:  # of ranks: `best` asks by devices
             continue

@@ -23,7 +23,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.progress import notices, opened, progress
 from byteways.plan.question import PROCESS, question
 from byteways.record.record import Record
-from byteways.record.simulation_mark import is_simulated, mark_of, relabel_as_simulated, subject
+from byteways.record.simulation_mark import is_simulated, mark_of, subject
 from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.topology.model import Topology
 
@@ -227,7 +227,7 @@ class Run:
 
     @property
     def _state(self) -> str:
-        return relabel_as_simulated(progress(self._folder), self.simulated)
+        return progress(self._folder)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: state, recommended interfaces, the main findings."""
@@ -240,8 +240,7 @@ class Run:
             parts.insert(0, f"<p><strong>{escape(mark)}</strong></p>")
         if first := headline(self._index):
             rows = [("between", *first.size_names), *rows_of_text(first)]
-            said = ((relabel_as_simulated(cell, self.simulated) for cell in row) for row in rows)
-            cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in said)
+            cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
             parts.append("<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>")
         told = (escape(finding.title) for finding in self.findings[:_FINDINGS_SHOWN])
         parts.append("<ol>" + "".join(f"<li>{title}</li>" for title in told) + "</ol>")

@@ -83,12 +83,12 @@ def test_other_tables(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None
     host = table(text, "GPU to host at 1 GiB, GB/s")
     assert host[3].split() == ["copy,", "write,", "pinned", "55.2", "55.2", "55.2", "55.2"]
     patterns = table(text, "Patterns, GB/s")
-    row = "bidirectional copy write gpu0<>gpu1 1 GiB 784 87.1 % gpu0>gpu1 391.6 gpu1>gpu0 392.0"
+    row = "bidirectional copy write gpu0<>gpu1 1 GiB 784 87.1 % gpu0>gpu1 391.6, gpu1>gpu0 392.0"
     assert " ".join(patterns[1].split()) == row
     warned = " ".join(table(text, "Warnings")[1].split())
     assert warned.startswith("noisy 24 3.1 % 1 % copy cpu0:pageable > ")
     assert table(text, "What to do about the warnings") == ["noisy: Give it more time."]
-    assert table(text, "Not measured")[1].startswith("skipped  1      gpu0 has no bulk copies")
+    assert table(text, "Not measured")[1].startswith("skipped      1  gpu0 has no bulk copies")
     assert "14.20*" in text  # a figure with a warning is marked
 
 

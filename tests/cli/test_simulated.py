@@ -15,7 +15,7 @@ import pytest
 from byteways.cli import main
 from byteways.errors import BytewaysError
 from byteways.record.run_folder import RunFolder, refuse_mix
-from byteways.record.simulation_mark import relabel_as_simulated
+from byteways.record.simulation_mark import MEASURED, SIMULATED
 from byteways.run.conduct.pace import Pace
 from byteways.run.conduct.simulation import DEADLINE_S, Simulation, simulated_deadline_s
 from byteways.settings import recorded_environment
@@ -280,10 +280,10 @@ def test_mixed_runs_are_refused(folder: Path) -> None:
 def test_words_of_a_simulated_run() -> None:
     """Would catch output that calls simulated results measured."""
     text = "Measured by measuring: 3 measurements measured, measurements.jsonl"
-    assert relabel_as_simulated(text, False) == text
-    assert relabel_as_simulated("Measured by measuring", True) == "Simulated by simulating"
+    assert MEASURED.quote(text) == text
+    assert SIMULATED.quote("Measured by measuring") == "Simulated by simulating"
     for name in ("unmeasured", "measurements.jsonl", "docs/reference/measured-h200x4.md", "not-measured"):
-        assert relabel_as_simulated(f"{name}, measured.", True) == f"{name}, simulated."
+        assert SIMULATED.quote(f"{name}, measured.") == f"{name}, simulated."
 
 
 def test_list_machines(capsys: pytest.CaptureFixture[str]) -> None:

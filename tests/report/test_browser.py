@@ -63,7 +63,7 @@ def test_toggle_changes_the_numbers(browser: Browser) -> None:
     assert browser.evaluate(FIRST_CELL) == "784"
     browser.evaluate("document.querySelector('#patterns [data-numbers=percent]').click()")
     assert browser.evaluate(FIRST_CELL) == "87.1 %"
-    assert browser.evaluate("document.querySelector('#patterns th span').textContent") == "% of peak"
+    assert browser.evaluate("document.querySelector('#patterns h3 span').textContent") == "% of peak"
     pressed = "document.querySelector('#patterns [data-numbers=percent]').getAttribute('aria-pressed')"
     assert browser.evaluate(pressed) == "true"
     browser.evaluate("document.querySelector('#patterns [data-numbers=absolute]').click()")

@@ -126,7 +126,7 @@ def test_sections_with_a_change_are_open(page: ComparedPage) -> None:
     told = {view.anchor: view for view in page.views}
     assert list(told) == ["curves", "together", "latency"]
     assert all(view.differ and view.shown <= MOST_CHARTS for view in page.views)
-    assert told["latency"].told == "1 of 7 cases drawn here differ"
+    assert told["latency"].differing == "1 of 7 cases drawn here differ"
 
 
 def test_equal_runs_are_folded(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_equal_runs_are_folded(tmp_path: Path) -> None:
     (found,) = compare_runs(runs, ["a", "b"])
     views = from_comparison(runs, found).views
     assert views and not any(view.differ for view in views)
-    assert all(view.told.startswith("none of ") for view in views)
+    assert all(view.differing.startswith("none of ") for view in views)
 
 
 class TestInBrowser:

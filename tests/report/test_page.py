@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from byteways.explain.display.chart import Axis, Chart, Point, ReferenceLine, Series
+from byteways.explain.display.numbers import moment
 from byteways.explain.tables import tables
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
 from byteways.report import write_report
-from byteways.report.figures import result_table
-from byteways.report.numbers import moment
 from byteways.report.packing import unpacked
 from byteways.report.page import Page, from_run
 from byteways.report.render import Deferred, packed_records, render, script_json
@@ -25,9 +24,9 @@ from tests.changed import replace
 from tests.report import sample_run
 from tests.report.sample_run import HOSTILE
 
-#: Of a page with all parts, data: records, later, tips, charts, explorer;
+#: Of a page without a table that is long enough to be packed, data: records, tips, charts, explorer;
 #: code: page, axes, chart, parts, save, records, explore.
-SCRIPTS = 12
+SCRIPTS = 11
 
 
 def page(build: sample_run.Builder, folder: Path) -> Page:
@@ -325,8 +324,8 @@ def test_empty_run(tmp_path: Path) -> None:
 
 def test_cells_say_what_is_behind_them(tmp_path: Path) -> None:
     """Would catch a tooltip without interval, samples, executor or engine, or a wrong percentage."""
-    table = result_table(tables(RunFolder(sample_run.h200x4(rounds=3).write(tmp_path))).matrices[0])
-    cell = table.cells[0][1]
+    table = tables(RunFolder(sample_run.h200x4(rounds=3).write(tmp_path))).matrices[0]
+    cell = table.results[0][2]
     assert cell is not None
     assert (table.title, table.rows[0][0], table.headings[2]) == (
         "copy, read, unidirectional at 1 GiB",
@@ -347,7 +346,7 @@ def test_cells_say_what_is_behind_them(tmp_path: Path) -> None:
 def test_shade_follows_the_figure(tmp_path: Path) -> None:
     """Would catch a slow pair that looks as strong as the others, or local copies that outshine the links."""
     build = sample_run.h200x4(sizes=(sample_run.GIB,))
-    table = result_table(tables(RunFolder(build.write(tmp_path))).matrices[0])
+    table = tables(RunFolder(build.write(tmp_path))).matrices[0]
     assert table.heat[0][:3] == (None, None, pytest.approx(1, abs=0.01))  # label, diagonal, link
 
 

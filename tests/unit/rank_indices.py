@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.topics import topics
@@ -21,10 +22,10 @@ def all_ranks(folder: Path) -> Index:
 
 
 def topic_of(index: Index, anchor: str) -> Topic:
-    return next(topic for topic in topics(index, index.cells) if topic.anchor == anchor)
+    return next(topic for topic in topics(index) if topic.anchor == anchor)
 
 
-def column(table: TopicTable, heading: str) -> list[str]:
+def column(table: Table, heading: str) -> list[str]:
     at = table.headings.index(heading)
     return [row[at] for row in table.rows]
 

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.finding import Finding
-from byteways.explain.display.topic import TopicTable
 from byteways.explain.findings import findings
-from byteways.explain.results.summary import cells
+from byteways.explain.results.index import Index
 from byteways.explain.topics import topics
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.limits import limit
@@ -31,7 +30,7 @@ from tests.report import rank_runs, sample_run
 from tests.report.run_builder import Builder
 from tests.unit import machines
 from tests.unit.plans_of_machines import of_legality, of_plans
-from tests.unit.tables_of_runs import lines_of_chart, of_tables
+from tests.unit.tables_of_runs import lines_of_chart, lines_of_table, of_tables
 
 FOLDER = Path(__file__).with_name("said")
 #: Runs on real machines, each of another subject.
@@ -82,27 +81,17 @@ def of_run(folder: Path, but: str = "") -> str:
     """Every topic (but one) and finding of a run, a line for each row, point and claim."""
     run = RunFolder(folder)
     lines: list[str] = []
-    for topic in topics(run, cells(run.records)):
+    for topic in topics(Index.of(run)):
         if topic.anchor == but:
             continue
         lines += [f"# {topic.title} ({topic.anchor})", topic.lead]
         for table in topic.tables:
-            lines += _table(table)
+            lines += lines_of_table(table)
         for chart in topic.charts:
             lines += lines_of_chart(chart)
     for number, finding in enumerate(findings(run), 1):
         lines += _finding(number, finding)
     return "\n".join(lines) + "\n"
-
-
-def _table(table: TopicTable) -> Iterator[str]:
-    yield f"## {table.title}"
-    yield " | ".join(f"{text} »" if at in table.numeric else text for at, text in enumerate(table.headings))
-    assert len(set(table.numeric)) == len(table.numeric)
-    for at, row in enumerate(table.rows):
-        heat = " ".join("–" if one is None else f"{one:.2f}" for one in table.heat[at]) if table.heat else ""
-        yield " | ".join(row) + (f" ({heat})" if heat else "")
-    yield from [f"({table.note})"] if table.note else ()
 
 
 def _finding(number: int, finding: Finding) -> Iterator[str]:

@@ -7,15 +7,16 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from byteways.explain.best.best_interfaces import best_map
 from byteways.explain.best.headline import best_first, headline, rows_of_text
 from byteways.explain.claims.claim import Claim
 from byteways.explain.display.chart import Chart, Point
 from byteways.explain.display.curves import over_flows, over_size, over_working_set
+from byteways.explain.display.table import Table, TableResult
 from byteways.explain.results.index import Index
 from byteways.explain.results.progress import damage, progress, shortfall
 from byteways.explain.results.summary import Result, ResultGroup, gpu_caches
 from byteways.explain.results.variants import Variant
-from byteways.explain.subjects.routes import route_tables
 from byteways.explain.tables import tables
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
@@ -28,13 +29,14 @@ def of_tables(folder: Path) -> str:
     """A heading for each kind of table, and lines for its parts."""
     run = RunFolder(folder)
     index = Index(run)
-    best = headline(index)
+    best, found = headline(index), tables(index)
+    lists = {anchor: part.tables for anchor, part in found.parts.items() if part.tables}
     parts: dict[str, Any] = {
         "progress": [progress(run), shortfall(run), damage(run)],
         "recommended": [] if best is None else [best.size_names, *rows_of_text(best)],
         "best first": [{**one, "claims": len(one["claims"])} for one in best_first(best)],
-        "tables": tables(index),
-        "routes": route_tables(index.cells),
+        "tables": {"matrices": found.matrices, "inside": found.inside, "host": found.host, **lists},
+        "best": best_map(index),
         "over sizes": over_size(index.cells, run.topology),
         "over flows": over_flows(index.cells),
         "over working sets": over_working_set(index.cells, run.topology, gpu_caches(run)),
@@ -61,10 +63,12 @@ def _block(value: Any, indent: str) -> Iterator[str]:
 
 def _parts(value: Any) -> list[tuple[str, Any]] | None:
     """Names and values of what has parts; None for a figure or word."""
-    if isinstance(value, (Result, ResultGroup, Variant, Record, str)):
+    if isinstance(value, (Result, ResultGroup, TableResult, Variant, Record, str)):
         return None
     if isinstance(value, Chart):
         return [("", line) for line in lines_of_chart(value)]
+    if isinstance(value, Table):
+        return [("", line) for line in lines_of_table(value)]
     if isinstance(value, Claim):  # its sides are derived
         value = value.to_json()
     if is_dataclass(value) and not isinstance(value, type):
@@ -77,6 +81,8 @@ def _parts(value: Any) -> list[tuple[str, Any]] | None:
 def _inline(value: Any) -> str:
     if isinstance(value, Result):
         return f"{_interval(value)} {value.record.path}"
+    if isinstance(value, TableResult):
+        return _inline(value.result)
     if isinstance(value, ResultGroup):
         return f"{_interval(value)} of {len(value.cells)}"
     if isinstance(value, Variant):
@@ -86,6 +92,20 @@ def _inline(value: Any) -> str:
     if (parts := _parts(value)) is not None:
         return f"[{', '.join(name + _inline(part) for name, part in parts)}]"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def lines_of_table(table: Table) -> Iterator[str]:
+    """A heading with the unit, and a line for each row with its shades, results and advice."""
+    yield f"## {', '.join(filter(None, (table.title, table.unit)))}"
+    yield " | ".join(f"{text} »" if at in table.numeric else text for at, text in enumerate(table.headings))
+    assert len(set(table.numeric)) == len(table.numeric)
+    for at, row in enumerate(table.rows):
+        heat = " ".join("–" if one is None else f"{one:.2f}" for one in table.heat[at]) if table.heat else ""
+        yield " | ".join(row) + (f" ({heat})" if heat else "")
+        if results := list(filter(None, table.results[at])) if table.results else []:
+            yield f"  {'; '.join(map(_inline, results))}"
+        yield from [f"  {table.advice[at]}"] if table.advice else ()
+    yield from [f"({table.note})"] if table.note else ()
 
 
 def lines_of_chart(chart: Chart) -> Iterator[str]:

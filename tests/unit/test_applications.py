@@ -219,7 +219,7 @@ def test_a_table_has_both_times_and_the_best_choice_is_told(tmp_path: Path) -> N
         add(build, case_of(transport, "iteration"), whole)
         add(build, case_of(transport, "exchange"), part)
     index = Index(RunFolder(build.write(tmp_path)))
-    topic = subject.topic(index, index.cells)
+    topic = subject.topic(index)
     assert topic is not None
     table, beside = topic.tables
     assert table.title == "halo of 4 ranks, 1 MiB of a field per rank, on GPUs"
@@ -246,7 +246,7 @@ def test_one_round_ranks_nothing(tmp_path: Path) -> None:
     for transport, time_ns in (("mpi", 100e3), ("mpi-staged", 300e3), ("xccl", 50e3)):
         add(build, case_of(transport, "exchange"), time_ns)
     index = Index(RunFolder(build.write(tmp_path)))
-    topic = subject.topic(index, index.cells)
+    topic = subject.topic(index)
     assert topic is not None and len(topic.tables) == 1
     assert list(subject.best_over_staging(index)) == []
 
@@ -257,7 +257,7 @@ def test_what_fell_back_is_told_and_compared_with_nothing_published(tmp_path: Pa
     build = Builder(run_builder.topology(4))
     add(build, case_of("kernels", "iteration"), 300e3, why)
     index = Index(RunFolder(build.write(tmp_path)))
-    topic = subject.topic(index, index.cells)
+    topic = subject.topic(index)
     assert topic is not None
     assert topic.tables[0].note == "kernels fell back to mpi-staged: rank 0: no peer access"
     add(build, case_of("mpi-staged", "iteration"), 400e3)

@@ -100,11 +100,11 @@ def test_flows_without_a_window_give_no_figure(
     """
     walked.records.append(record("pointer-chase", [WALK, load(77)], 900.0, **turns))
     [curve] = load_curves(cells(walked.records))
-    assert len(curve.points) == 3 and curve.apart == 1
-    topic = loaded.topic(walked, cells(walked.records))
+    assert len(curve.points) == 3 and curve.without_window == 1
+    topic = loaded.topic(Index.of(walked))
     assert topic is not None and topic.tables[0].note.startswith("Excludes 1 case in which")
     none = Fixture([walked.records[0], walked.records[-1]])
-    topic = loaded.topic(none, cells(none.records))
+    topic = loaded.topic(Index.of(none))
     assert topic is not None and topic.tables[0].rows[0][2:5] == ("0", "340", "–") and not topic.charts
     assert list(loaded.loaded_latency(Index(none))) == []
     fields = {**turns, "warnings": [Warning(**one) for one in turns.get("warnings", [])]}
@@ -121,7 +121,7 @@ def test_what_was_measured_without_a_window_stands_by_itself(disturbed: Fixture)
     disturbed.records[-3:] = [
         replace(one, **own(360, 221), window_ns=0.0, warnings=[turns]) for one in disturbed.records[-3:]
     ]
-    topic = interference.topic(disturbed, cells(disturbed.records))
+    topic = interference.topic(Index.of(disturbed))
     assert topic is not None
     together, apart = topic.tables
     assert [row[0][:7] for row in together.rows] == ["kernel ", "kernel "]
@@ -155,7 +155,7 @@ def test_a_loaded_walk_is_no_latency_of_the_machine(walked: Fixture) -> None:
     found = cells(walked.records)
     assert [cell.value for cell in chases(found)] == [340.0]
     assert concurrent(found) == []
-    assert not tables(walked).patterns
+    assert "patterns" not in tables(walked).parts
 
 
 def test_what_a_load_does_to_a_walk_is_said(walked: Fixture) -> None:
@@ -178,7 +178,7 @@ def test_what_a_load_does_to_a_walk_is_said(walked: Fixture) -> None:
 
 def test_the_topic_draws_the_idle_walk_first(walked: Fixture) -> None:
     """Catches a curve that begins at its least load, and a simulated one that passes for a prediction."""
-    topic = loaded.topic(walked, cells(walked.records))
+    topic = loaded.topic(Index.of(walked))
     assert topic is not None
     [chart] = topic.charts
     assert [(point.x, point.y) for point in chart.series[0].points] == [
@@ -189,7 +189,7 @@ def test_the_topic_draws_the_idle_walk_first(walked: Fixture) -> None:
     ]
     assert "only in GPU memory" not in topic.lead
     played = Fixture(walked.records, {"simulated": True})
-    simulated = loaded.topic(played, cells(played.records))
+    simulated = loaded.topic(Index.of(played))
     assert simulated is not None and "only in GPU memory" in simulated.lead
 
 
@@ -238,7 +238,7 @@ def test_what_a_transfer_costs_is_said(disturbed: Fixture) -> None:
 
 def test_the_table_says_what_was_not_measured(disturbed: Fixture) -> None:
     """Catches a missing figure that is shown as another one, and a doubtful one without its brackets."""
-    topic = interference.topic(disturbed, cells(disturbed.records))
+    topic = interference.topic(Index.of(disturbed))
     assert topic is not None
     [table] = topic.tables
     assert [row[4] for row in table.rows] == ["1.09", "1.41", "(1.00)"]
@@ -248,5 +248,5 @@ def test_the_table_says_what_was_not_measured(disturbed: Fixture) -> None:
 def test_a_run_without_company_has_neither_topic() -> None:
     """Catches an empty part of the report."""
     run = Fixture([record("copy", [COPY], 394 * GB)])
-    assert loaded.topic(run, cells(run.records)) is None
-    assert interference.topic(run, cells(run.records)) is None
+    assert loaded.topic(Index.of(run)) is None
+    assert interference.topic(Index.of(run)) is None

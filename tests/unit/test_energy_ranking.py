@@ -130,7 +130,7 @@ def test_the_table_has_interval_and_reasons() -> None:
     """Catches a reason that is taken for a figure, and a figure without what it is known to."""
     run = run_of(copy=(0.33, 0.02))
     run.records += in_rounds([record("memcpy", [HOST], 10 * GB, energy=REASON)])
-    topic = energy.topic(run, cells(run.records))
+    topic = energy.topic(Index.of(run))
     assert topic is not None
     figures, reasons = topic.tables
     assert [row[2:4] for row in figures.rows] == [("0.33", "0.291 to 0.374")]

@@ -283,7 +283,7 @@ def test_flows_over_other_links_have_rows_of_their_own(tmp_path: Path) -> None:
         paths = {f"gpu0>{far}": rate, f"{far}>gpu0": rate}
         build.measure("copy", ways, paths, pattern="bidirectional")
     run = RunFolder(build.write(tmp_path))
-    topic = contention.topic(run, cells(run.records))
+    topic = contention.topic(Index.of(run))
     assert topic is not None
     assert [(row[2], row[3]) for row in topic.tables[-1].rows] == [("gpu0<>gpu1", "1"), ("gpu0<>gpu2", "1")]
 

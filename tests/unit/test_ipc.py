@@ -121,7 +121,7 @@ RATES = {4 * KIB: (1.0, 1.0), MIB: (200.0, 250.0), 64 * MIB: (300.0, 330.0)}
 
 
 def topic_of(index: Index) -> Topic | None:
-    return next((topic for topic in topics(index, index.cells) if topic.anchor == "ipc"), None)
+    return next((topic for topic in topics(index) if topic.anchor == "ipc"), None)
 
 
 def measured(folder: Path) -> Index:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from byteways.explain.claims.finding import Finding
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
 from byteways.explain.subjects import calls, loaded
 from byteways.explain.subjects.calls import launches, small_copies
 from byteways.explain.subjects.ping_pong import cores, places
@@ -25,7 +25,7 @@ KIB = sample_run.KIB
 
 def told(build: sample_run.Builder, folder: Path, anchor: str) -> Topic | None:
     run = RunFolder(build.write(folder))
-    return next((topic for topic in topics(run, cells(run.records)) if topic.anchor == anchor), None)
+    return next((topic for topic in topics(Index.of(run)) if topic.anchor == anchor), None)
 
 
 def ping_pong(
@@ -49,7 +49,7 @@ def ping_pong(
     )
 
 
-def by_row(table: TopicTable) -> dict[str, dict[str, str]]:
+def by_row(table: Table) -> dict[str, dict[str, str]]:
     return {row[0]: dict(zip(table.headings, row, strict=True)) for row in table.rows}
 
 

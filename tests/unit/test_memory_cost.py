@@ -19,7 +19,7 @@ from byteways.record.record import Record
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
 from tests.changed import replace
-from tests.report.few_records import in_rounds
+from tests.report.few_records import Fixture, in_rounds
 from tests.unit import machines
 
 H200X4 = machines.h200x4()
@@ -191,7 +191,7 @@ def test_costs_per_call_and_per_gib() -> None:
     (cost,) = costs(cells(in_rounds(made)))
     assert cost.per_call_ns == pytest.approx(10e3, rel=0.01)
     assert cost.per_gib_ns == pytest.approx(1e6)
-    part = topic(None, cells(in_rounds(made)))  # type: ignore[arg-type]
+    part = topic(Index(Fixture(made)))
     assert part is not None and part.tables[0].rows[0][:3] == ("allocate", "device", "gpu0")
     assert "1 ms" in part.tables[0].rows[0]
 
@@ -202,13 +202,12 @@ def test_memory_by_first_touch_is_one_table() -> None:
     for memory, rate in (("pageable", 10e9), ("pinned", 50e9), ("managed", 20e9), ("managed@gpu0", 40e9)):
         copy = record("copy", f"cpu0:{memory}", "gpu0:device", "gpu0", MIB, MIB / rate * 1e9)
         made.append(copy)
-    run = SimpleNamespace(topology=H200X4[0])
-    part = kinds_topic(run, cells(in_rounds(made)))  # type: ignore[arg-type]
+    part = kinds_topic(Index(Fixture(made, topology=H200X4[0])))
     assert part is not None
     (table,) = part.tables
     assert table.headings == ("source memory", "first touch", "copy as read, GB/s")
     assert ("managed", "its owner", "20.00") in table.rows and ("managed", "a GPU", "40.00") in table.rows
-    assert kinds_topic(run, cells(in_rounds(made[:3]))) is None  # type: ignore[arg-type]
+    assert kinds_topic(Index(Fixture(made[:3], topology=H200X4[0]))) is None
 
 
 def facts(records: list[Record]) -> Index:

@@ -41,7 +41,7 @@ def scene(registered_ns: float, size: int = MIB, gpu: str = "gpu0", *, back: boo
 
 
 def told(*records: Record) -> Topic:
-    found = topic(None, cells(in_rounds(records)))  # type: ignore[arg-type]
+    found = topic(Index(Fixture(list(records))))
     assert found is not None
     return found
 

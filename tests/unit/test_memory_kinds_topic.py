@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.results.summary import cells
+from byteways.explain.results.index import Index
 from byteways.explain.subjects import memory_kinds
 from byteways.explain.subjects.memory_kinds import _varies
 from byteways.plan.case import Buffer
@@ -46,7 +46,9 @@ def test_memory_by_who_touched_it(tmp_path: Path) -> None:
         replace(one, environment={"A": "1"}) if one.source == "cpu0:write-combined" else one
         for one in folder.records
     ]
-    found = memory_kinds.topic(folder, cells(records))
+    index = Index(folder)
+    index.records = records
+    found = memory_kinds.topic(index)
     assert found is not None
     (table,) = found.tables
     assert table.headings == ("source memory", "first touch", "copy as read, GB/s", "kernel as read, GB/s")
@@ -61,7 +63,7 @@ def test_memory_by_who_touched_it(tmp_path: Path) -> None:
 def test_no_table_where_every_owner_touched_its_memory(tmp_path: Path) -> None:
     """Would catch a table of first-touch effects without anything to compare."""
     folder = built(tmp_path, ("copy", "cpu0:pageable", 10.0, {}), ("copy", "cpu0:pinned", 50.0, {}))
-    assert memory_kinds.topic(folder, cells(folder.records)) is None
+    assert memory_kinds.topic(Index.of(folder)) is None
 
 
 @pytest.mark.parametrize(

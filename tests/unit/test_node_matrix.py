@@ -28,7 +28,7 @@ def matrix_of(build: Builder, folder: Path) -> NodeMatrix | None:
 def printed(matrix: NodeMatrix | None, width: int = 80) -> list[str]:
     assert matrix is not None
     text = io.StringIO()
-    print_node(console(file=text, width=width, color_system=None), matrix, simulated=False)
+    print_node(console(file=text, width=width, color_system=None), matrix)
     return [line.rstrip() for line in text.getvalue().splitlines()]
 
 

@@ -1,8 +1,11 @@
-"""No code reads the sentences that byteways writes: what programs need of them are codes and fields."""
+"""No code reads or edits the sentences that byteways writes: programs have codes and fields, and a sentence
+is worded for a simulated run when it is made.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,3 +103,69 @@ def test_the_rule_sees_each_form() -> None:
     )
     assert [form for form in forms if not places(form, "f")] == []
     assert [form for form in fine if places(form, "f")] == []
+
+
+#: Speaks of measuring: wrong of a simulated run.
+OF_MEASURING = re.compile(r"(?<![\w/.{-])measur(ed?|es|ing|ements?)(?![\w-]|\.\w)", re.IGNORECASE)
+#: What prints or draws sentences on a run.
+SHOWING = ("explain", "report", "cli/overview.py", "cli/show.py", "cli/node_text.py", "library.py")
+#: Hints and reasons of verbs, which name the kinds of runs or say what to do: not what a run shows.
+OF_VERBS = ("explain/best/answers.py", "explain/checks/", "explain/two_runs/comparison.py")
+#: Fields of a record, or of what follows from one, whose text the measuring code writes.
+RECORDED = frozenset({"reason", "advice", "peak_source", "engine_evidence", "why_left_out", "told"})
+
+
+def speaking(source: str, file: str) -> Iterator[str]:
+    """Yields words on measuring in the texts of a file but errors and docstrings, after `file: function`."""
+
+    def visit(node: ast.AST, function: str) -> Iterator[str]:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            function = node.name
+        if isinstance(node, ast.Raise) or (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        ):
+            return
+        text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+        if text != "measured" and (match := OF_MEASURING.search(text)):  # alone it is a status
+            yield f"{file}: {function}: {match[0]}"
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, function)
+
+    yield from visit(ast.parse(source), "module")
+
+
+def edited(source: str) -> Iterator[str]:
+    """Yields the calls of a voice's quote(), which replaces words, on anything but a recorded text."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "quote":
+            used = {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+            used |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+            formatted = any(isinstance(one, ast.JoinedStr) for one in ast.walk(node))
+            if "shlex" not in used and (formatted or not used & RECORDED):
+                yield ast.unparse(node)
+
+
+def test_a_voice_goes_in_when_a_sentence_is_made() -> None:
+    """Catches "measured" in a sentence on any run, and words replaced in one that byteways made."""
+    found, quoted = [], []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        file, source = path.relative_to(PACKAGE).as_posix(), path.read_text(encoding="utf-8")
+        if file.startswith(SHOWING) and not file.startswith(OF_VERBS):
+            found += list(speaking(source, file))
+        if "from shlex import quote" not in source:
+            quoted += [f"{file}: {call}" for call in edited(source)]
+    assert found == [] and quoted == []
+
+
+def test_the_rule_of_the_voice_sees_each_form() -> None:
+    """Catches a rule that finds nothing because it no longer knows how sentences are made."""
+    assert list(speaking("def f(n): return f'{n} cases measured'", "x.py")) == ["x.py: f: measured"]
+    fine = (
+        "status == 'measured'",
+        "raise Error('measure it')",
+        "'Not measured.'",
+        "x = 'measurements.jsonl'",
+    )
+    assert [one for one in fine if list(speaking(one, "x.py"))] == []
+    assert list(edited("voice.quote(f'{n} measured')")) and list(edited("quote(summary(run))"))
+    assert not list(edited("voice.quote(record.reason or 'none')"))

@@ -8,6 +8,7 @@ import pytest
 
 from byteways.explain.display.topic import Topic
 from byteways.explain.findings import findings
+from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
 from byteways.explain.subjects.pages import ON_DEMAND, PREFETCH, ZERO_COPY, way_of
 from byteways.explain.topics import topics
@@ -24,7 +25,7 @@ KEPT = {"migration": "off"}
 def about_pages(build: sample_run.Builder, folder: Path) -> tuple[list[str], Topic | None]:
     """Titles of all findings, and the topic."""
     run = RunFolder(build.write(folder))
-    shown = [topic for topic in topics(run, cells(run.records)) if topic.anchor == "pages"]
+    shown = [topic for topic in topics(Index.of(run)) if topic.anchor == "pages"]
     return [finding.title for finding in findings(run)], shown[0] if shown else None
 
 

@@ -121,7 +121,7 @@ def test_nothing_explains_loads_that_differ(tmp_path: Path) -> None:
     (explained,) = explanations(run.topology, found)
     assert explained.bottlenecks == ()
     assert len(explained.unexplained) == 2
-    topic = together.topic(run, cells(run.records))
+    topic = together.topic(Index.of(run))
     assert topic is not None
     assert together.NOTHING in {row[-1] for row in topic.tables[-1].rows}
     assert any("the bottleneck is not identified" in finding.title for finding in findings(run))

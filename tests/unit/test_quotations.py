@@ -9,7 +9,7 @@ from importlib import resources
 
 import pytest
 
-from byteways.record.simulation_mark import relabel_as_simulated
+from byteways.record.simulation_mark import SIMULATED
 from byteways.studies import names
 from byteways.studies.claim_file import bare, digest
 from byteways.studies.reading import load
@@ -87,7 +87,7 @@ def test_a_quotation_keeps_its_words_in_a_simulated_run() -> None:
     """Would catch 'the simulated latency is below 100 ns' in the mouth of those who measured it."""
     (claim,) = [one for one in load("schieffer2025").claims if one.id == "small-memcpy"]
     assert "measured latency" in claim.text
-    assert relabel_as_simulated(f"{claim.text}: 3 were measured", True) == f"{claim.text}: 3 were simulated"
+    assert SIMULATED.quote(f"{claim.text}: 3 were measured") == f"{claim.text}: 3 were simulated"
 
 
 def test_quotation_marks_are_for_quotations_alone() -> None:

@@ -177,6 +177,6 @@ def test_tables() -> None:
         options = {"relays": 1, "piece_bytes": piece, "depth": 2}
         build.measure("route", ends, 100.0, options=options, parts=parts)
     sizes, pieces = route_tables(cells(build.records))
-    assert [row.label for row in sizes.rows] == ["straight", "4 paths"]
-    assert sizes.columns == ("1 MiB", "64 MiB", "1 GiB")
-    assert ([row.label for row in pieces.rows], pieces.columns) == (["1 MiB", "4 MiB"], ("2",))
+    assert [row[0] for row in sizes.rows] == ["straight", "4 paths"]
+    assert sizes.headings[1:] == ("1 MiB", "64 MiB", "1 GiB")
+    assert ([row[0] for row in pieces.rows], pieces.headings[1:]) == (["1 MiB", "4 MiB"], ("2",))

@@ -102,7 +102,7 @@ def test_rows_are_compared_with_rows_alone(tmp_path: Path) -> None:
 def test_table(tmp_path: Path) -> None:
     """Catches figures under the wrong interface, and rows in another order than that of their width."""
     run = RunFolder(built().write(tmp_path))
-    shown = topic(run, cells(run.records))
+    shown = topic(Index.of(run))
     assert shown is not None
     (table,) = shown.tables
     assert table.headings == ("work", "width", "pitch", "copy-2d", "kernel-2d")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from byteways.explain.findings import findings
+from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
 from byteways.explain.subjects import saturation
 from byteways.explain.subjects import saturation as topic_of
@@ -49,8 +50,8 @@ def test_tables_have_the_best_of_a_curve(tmp_path: Path) -> None:
     """Catches a table of forty numbers of blocks, and a swept interface that is in no table at all."""
     folder = run(tmp_path, kernel=PLAIN, kernel_bulk=BULK)
     assert [grid.title for grid in tables(folder).matrices] == [
-        "kernel, write, blocks=1056, unidirectional",
-        "kernel-bulk, write, blocks=16, unidirectional",
+        "kernel, write, blocks=1056, unidirectional at 256 MiB",
+        "kernel-bulk, write, blocks=16, unidirectional at 256 MiB",
     ]
 
 
@@ -58,7 +59,7 @@ def test_what_rises_to_its_end_is_not_called_full(tmp_path: Path) -> None:
     """Catches a sweep that was too short and still says how many blocks fill the link."""
     folder = run(tmp_path, kernel={8: 60.0, 64: 200.0, 132: 300.0})
     assert not curves_of(folder)["kernel"].full
-    built = topic_of.topic(folder, cells(folder.records))
+    built = topic_of.topic(Index.of(folder))
     assert built is not None
     assert "> 132" in built.tables[0].rows[0]
     assert not any("saturates" in finding.title for finding in findings(folder))
@@ -103,7 +104,7 @@ def test_the_two_counts_are_never_on_one_plot(tmp_path: Path) -> None:
         for interface, rate in (("kernel", blocks / 1.0), ("stream-copy", 2.0 * blocks)):
             builder.measure(interface, local, rate, size=256 * MIB, options={"blocks": blocks})
     folder = RunFolder(builder.write(tmp_path / "run"))
-    built = topic_of.topic(folder, cells(folder.records))
+    built = topic_of.topic(Index.of(folder))
     assert built is not None
     drawn = {chart.y.label: [line.label for line in chart.series] for chart in built.charts}
     assert drawn == {"GB/s, one direction": ["kernel"], "GB/s, read + write": ["stream-copy"]}
@@ -113,7 +114,7 @@ def test_the_two_counts_are_never_on_one_plot(tmp_path: Path) -> None:
 def test_runs_that_swept_no_blocks_have_no_such_part(tmp_path: Path) -> None:
     """Catches an empty section."""
     folder = run(tmp_path, kernel={8: 60.0, 64: 200.0})
-    assert topic_of.topic(folder, cells(folder.records)) is None
+    assert topic_of.topic(Index.of(folder)) is None
 
 
 @pytest.mark.parametrize(("processors", "said"), [(64, "50 %"), (16, "100 %"), (None, "unknown")])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from byteways.explain.findings import findings
+from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
 from byteways.explain.subjects import series
 from byteways.explain.subjects.series import changes
@@ -87,7 +88,7 @@ def test_scatter_is_no_change(tmp_path: Path) -> None:
 def test_counters_are_told_by_what_they_rose(tmp_path: Path) -> None:
     """Catches error counters that are shown as they stand since the machine was started."""
     run = opened(soak([400] * 4, pcie_replays=[7, 7, 8, 9], sm_clock_mhz=[1980, 1980, 1500, 1980]), tmp_path)
-    (topic,) = [topic for topic in topics(run, cells(run.records)) if topic.anchor == "series"]
+    (topic,) = [topic for topic in topics(Index.of(run)) if topic.anchor == "series"]
     table = topic.tables[1]
     row = dict(zip(table.headings, table.rows[0], strict=True))
     assert row["PCIe replays"] == "2"
@@ -101,7 +102,7 @@ def test_replicates_are_no_soak(tmp_path: Path) -> None:
     build.options = {}
     run = opened(build, tmp_path / "run")
     assert changes(run, cells(run.records)) == []
-    assert not [topic for topic in topics(run, cells(run.records)) if topic.anchor == "series"]
+    assert not [topic for topic in topics(Index.of(run)) if topic.anchor == "series"]
 
 
 def planned(seconds: float) -> PlannedCase:
@@ -146,7 +147,7 @@ def test_readings_go_by_their_time(tmp_path: Path) -> None:
         build.records[0], health={**(build.records[0].health or {}), "host": {"before": {"load": 1.0}}}
     )
     run = opened(build, tmp_path)
-    (topic,) = [topic for topic in topics(run, cells(run.records)) if topic.anchor == "series"]
+    (topic,) = [topic for topic in topics(Index.of(run)) if topic.anchor == "series"]
     table = topic.tables[1]
     assert [row[0] for row in table.rows] == ["gpu0"]
     row = dict(zip(table.headings, table.rows[0], strict=True))
@@ -165,9 +166,9 @@ def built(folder: Path, *measured: tuple[str, str, float, Mapping[str, Any]]) ->
 def test_a_repeated_run_without_data_has_no_series(tmp_path: Path) -> None:
     """Catches an empty topic, and one of a run that was not repeated."""
     folder = built(tmp_path / "once", ("copy", "cpu0:pinned", 50.0, {}))
-    assert series.topic(folder, cells(folder.records)) is None
+    assert series.topic(Index.of(folder)) is None
     builder = Builder(run_builder.topology(2), rounds=1)
     builder.options = {"for_s": 60.0}
     builder.measure("copy", [("cpu0:pinned", TO, "gpu0")], 50.0)
     repeated = RunFolder(builder.write(tmp_path / "one"))
-    assert series.topic(repeated, cells(repeated.records)) is None
+    assert series.topic(Index.of(repeated)) is None

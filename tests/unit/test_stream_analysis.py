@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from byteways.explain.best.best_interfaces import best_map
 from byteways.explain.findings import findings
+from byteways.explain.results.index import Index
 from byteways.explain.results.selection import unidirectional
 from byteways.explain.results.summary import cells
 from byteways.explain.subjects import stream
@@ -66,7 +68,7 @@ def test_places_name_every_array(folder: RunFolder) -> None:
 
 def test_both_counts_stand_side_by_side(folder: RunFolder) -> None:
     """Catches one count in the column of the other."""
-    built = topic_of.topic(folder, cells(folder.records))
+    built = topic_of.topic(Index.of(folder))
     assert built is not None
     rows = {row[:2]: row[2:] for row in built.tables[0].rows}
     own = rows["gpu0, local device memory", "stream-copy"]
@@ -90,7 +92,7 @@ def test_threads_against_size_absolute_and_relative(folder: RunFolder) -> None:
     """Catches a map whose percentages are not of its own greatest figure."""
     [each] = thread_maps(cells(folder.records))
     assert (each.interface, each.threads, each.sizes) == ("stream-add", (128, 1024), (2 * GIB,))
-    built = topic_of.topic(folder, cells(folder.records))
+    built = topic_of.topic(Index.of(folder))
     assert built is not None
     absolute, relative = built.tables[1:]
     assert absolute.rows == (("128", "3600.0"), ("1024", "4000.0"))
@@ -103,9 +105,9 @@ def test_no_comparison_mixes_the_counts(folder: RunFolder) -> None:
     found = cells(folder.records)
     assert {cell.record.interface for cell in unidirectional(found)} == {"copy"}
     every = tables(folder)
-    grids = [*every.matrices, *([every.inside] if every.inside else []), *every.host]
+    grids = [*every.matrices, *every.inside, *every.host]
     assert {cell.record.interface for grid in grids for cell in grid.members()} == {"copy"}
-    assert every.best is None
+    assert best_map(Index(folder)) is None
     said = [finding.title for finding in findings(folder)]
     assert not any("stream" in title and "copy is fastest" in title for title in said)
 

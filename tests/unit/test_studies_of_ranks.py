@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.display.topic import TopicTable
+from byteways.explain.display.table import Table
 from byteways.explain.studies.claims import judge
 from byteways.explain.studies.outcome import FigureOutcome, compare
 from byteways.explain.studies.rows import ValueRow
@@ -54,7 +54,7 @@ def figure(study: Study, name: str, *records: Record, machine: str = MACHINE) ->
     return next(one for one in outcome.figures if one.figure.id == name)
 
 
-def table(study: Study, title: str, *records: Record) -> TopicTable:
+def table(study: Study, title: str, *records: Record) -> Table:
     topic = topic_of(compare(study, run(MACHINE, *records)))
     return next(one for one in topic.tables if title in one.title)
 

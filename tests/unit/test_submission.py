@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
 from byteways.explain.subjects import submission
 from byteways.explain.subjects.submission import submitting, topic
 from byteways.plan.case import Case, Flow
@@ -71,10 +70,10 @@ def test_table(tmp_path: Path) -> None:
     ends = [("gpu0:device", "gpu1:device", "gpu0")]
     build.measure("copy", ends, 1.0, size=1024, options={"submit": "calls"}, submit_ns=2000.0)
     lone = RunFolder(build.write(tmp_path / "lone"))
-    assert topic(lone, cells(lone.records)) is None
+    assert topic(Index.of(lone)) is None
     build.measure("copy", ends, 2.0, size=1024, options={"submit": "graph"}, submit_ns=20.0)
     run = RunFolder(build.write(tmp_path / "two"))
-    shown = topic(run, cells(run.records))
+    shown = topic(Index.of(run))
     assert shown is not None
     (table,) = shown.tables
     assert table.headings == ("size", "calls, GB/s", "graph, GB/s", "calls, host ns", "graph, host ns")

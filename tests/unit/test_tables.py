@@ -6,11 +6,12 @@ import pytest
 
 from byteways.explain.best.best_interfaces import best_map
 from byteways.explain.display.curves import over_size
-from byteways.explain.display.grids import inside_gpu, latency_tables, matrices
+from byteways.explain.display.grids import inside_gpu, matrices
 from byteways.explain.results.index import Index
 from byteways.explain.results.obstacles import Reason, of_equal_devices, warning_groups
 from byteways.explain.results.selection import broadest_size
 from byteways.explain.results.summary import cells
+from byteways.explain.subjects.latency import latency_tables
 from byteways.explain.tables import patterns
 from byteways.record.warnings import Warning
 from tests.report import sample_run
@@ -29,10 +30,10 @@ def test_what_one_pair_did_is_one_list() -> None:
     for blocks in (64, 8, 16):
         a_pair(build, 300.0 + blocks, blocks=blocks)
     (grid,) = matrices(cells(build.records))
-    assert grid.title == "Between GPUs, one pair only"
-    assert [row.label for row in grid.rows] == [f"kernel, read, blocks={blocks}" for blocks in (8, 16, 64)]
+    assert grid.title == "Between GPUs, one pair only at 1 GiB"
+    assert [row[0] for row in grid.rows] == [f"kernel, read, blocks={blocks}" for blocks in (8, 16, 64)]
     a_pair(build, 200.0, gate=False)
-    assert "kernel, read, gate=false" in [row.label for row in matrices(cells(build.records))[0].rows]
+    assert "kernel, read, gate=false" in [row[0] for row in matrices(cells(build.records))[0].rows]
 
 
 def test_managed_memory_says_on_which_end() -> None:
@@ -41,8 +42,8 @@ def test_managed_memory_says_on_which_end() -> None:
     for ends in (("gpu0:managed", "gpu1:device"), ("gpu0:device", "gpu1:managed")):
         build.measure("copy", [(*ends, "gpu1")], 300.0)
     assert [grid.title for grid in matrices(cells(build.records))] == [
-        "copy, read, device > managed, unidirectional",
-        "copy, read, managed > device, unidirectional",
+        "copy, read, device > managed, unidirectional at 1 GiB",
+        "copy, read, managed > device, unidirectional at 1 GiB",
     ]
 
 
@@ -54,7 +55,7 @@ def test_the_diagonal_is_of_the_matrix_own_size_and_memory() -> None:
     build.measure("kernel", [("gpu0:managed", "gpu0:managed", "gpu0")], 10.0)
     a_pair(build, 370.0)
     (grid,) = matrices(cells(build.records))
-    assert [cell.value / 1e9 if cell else None for cell in grid.rows[0].cells] == [
+    assert [cell.result.value / 1e9 if cell else None for cell in grid.results[0][1:]] == [
         pytest.approx(2000.0),
         pytest.approx(370.0),
     ]
@@ -82,13 +83,14 @@ def test_patterns_stand_in_order_and_count_what_is_measured() -> None:
         build.measure(
             "copy", flows, rates, pattern=pattern, end_to_end_bytes_per_s=whole, load_bytes_per_s=195e9
         )
-    rows = patterns(cells(build.records))
-    assert [(row.cell.record.pattern, row.whole) for row in rows] == [
-        ("fan-out", 370e9),
-        ("interference", None),
+    (table,) = patterns(Index(Fixture(build.records))).tables
+    shown = [dict(zip(table.headings, row, strict=True)) for row in table.rows]
+    assert [(row["pattern"], row["total run"], row["background"]) for row in shown] == [
+        ("fan-out", "370.0", ""),
+        ("interference", "", "195.0"),
     ]
-    assert [row.beside for row in rows] == [None, 195e9]
-    assert [row.directions for row in rows][1] == (("gpu0>gpu1", 190e9),)
+    assert shown[1]["each direction"] == "gpu0>gpu1 190.0"
+    assert [cell.value for cell in table.members()] == [385e9, 190e9]
 
 
 def test_options_have_charts_of_their_own() -> None:
@@ -134,7 +136,7 @@ def test_latencies_of_one_table_are_of_one_working_set() -> None:
     walk(build, "gpu0", "gpu0:device", 256 * MIB, 640.0)
     walk(build, "gpu0", "cpu0:pinned", 256 * MIB, 1171.0)
     (grid,) = latency_tables(cells(build.records))
-    assert grid.heading() == "Latency of a dependent load, working set 256 MiB"
+    assert grid.title == "Latency of a dependent load, working set 256 MiB"
     figures = {cell.record.source: cell.value for cell in grid.members()}
     assert figures == {
         "cpu0:hugepage": 180.0,
@@ -150,9 +152,9 @@ def test_what_has_no_common_working_set_has_a_table_of_its_own() -> None:
     walk(build, "cpu0", "cpu0:hugepage", GIB, 232.2)
     walk(build, "cpu0", "cpu0:pageable", 256 * MIB, 237.0)
     grids = latency_tables(cells(build.records))
-    assert [(grid.size_bytes, [cell.value for cell in grid.members()]) for grid in grids] == [
-        (GIB, [232.2]),
-        (256 * MIB, [237.0]),
+    assert [(grid.title.partition("set ")[2], [cell.value for cell in grid.members()]) for grid in grids] == [
+        ("1 GiB", [232.2]),
+        ("256 MiB", [237.0]),
     ]
 
 
@@ -187,15 +189,13 @@ def test_sizes_are_named_where_a_table_has_several() -> None:
     build = sample_run.Builder(sample_run.topology(1))
     for interface, size in (("copy", 256 * MIB), ("kernel", GIB)):
         build.measure(interface, [("gpu0:device", "gpu0:device", "gpu0")], 2000.0, size=size)
-    mixed = inside_gpu(cells(build.records), None)
-    assert mixed is not None
-    assert (mixed.heading(), [row.label for row in mixed.rows]) == (
+    (mixed,) = inside_gpu(cells(build.records))
+    assert (mixed.title, [row[0] for row in mixed.rows]) == (
         "Inside a GPU",
         ["copy, 256 MiB", "kernel, 1 GiB"],
     )
-    one = inside_gpu(cells(build.records), GIB)
-    assert one is not None
-    assert (one.heading(), [row.label for row in one.rows]) == ("Inside a GPU at 1 GiB", ["kernel"])
+    (one,) = inside_gpu([cell for cell in cells(build.records) if cell.record.size_bytes == GIB])
+    assert (one.title, [row[0] for row in one.rows]) == ("Inside a GPU at 1 GiB", ["kernel"])
 
 
 def test_reasons_of_equal_devices_are_one_row() -> None:

@@ -9,7 +9,7 @@ import pytest
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.record.run_folder import RunFolder
-from byteways.record.simulation_mark import MEASURED, SIMULATED, relabel_as_simulated, voice_of
+from byteways.record.simulation_mark import MEASURED, SIMULATED, voice_of
 from scripts.unpack_examples import recorded
 from tests.unit.said_of_runs import BUILT
 
@@ -35,4 +35,4 @@ def test_no_finding_on_a_model_speaks_of_measuring(name: str, tmp_path: Path) ->
     found = findings(index)
     assert found and all(one.title.startswith("Simulated: ") for one in found)
     for one in found:
-        assert relabel_as_simulated(f"{one.title}: {one.detail}", True) == f"{one.title}: {one.detail}"
+        assert SIMULATED.quote(f"{one.title}: {one.detail}") == f"{one.title}: {one.detail}"

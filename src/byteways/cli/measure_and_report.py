@@ -246,7 +246,7 @@ def print_ending(folder: RunFolder, found: Sequence[Finding]) -> None:
         print_headline(console, index, "")
         console.print()
 
-    printed(fill, mark)
+    printed(fill)
 
 
 def main_findings(folder: RunFolder) -> list[Finding]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from byteways.cli.wrapping import wrapped
-from byteways.record.simulation_mark import relabel_as_simulated
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,7 +31,7 @@ _Cell = tuple[str, str]
 _Pair = tuple[str, str]
 
 
-def print_node(console: Console, matrix: NodeMatrix, simulated: bool) -> None:
+def print_node(console: Console, matrix: NodeMatrix) -> None:
     """Prints the matrix; of a node too wide for the console, how wide it is and how to see it."""
     from rich.text import Text
 
@@ -49,8 +48,7 @@ def print_node(console: Console, matrix: NodeMatrix, simulated: bool) -> None:
     at = listed([format_size(size) for size in matrix.sizes])
     for unit, lines in grids:
         console.print()
-        title = f"Node: {RULE} at {at}, {unit}"
-        console.print(Text(relabel_as_simulated(title, simulated), style="bold"), soft_wrap=True)
+        console.print(Text(f"Node: {RULE} at {at}, {unit}", style="bold"), soft_wrap=True)
         for line in lines:
             console.print(line, soft_wrap=True)
     for note in _notes(matrix):

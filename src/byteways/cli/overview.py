@@ -15,7 +15,6 @@ from byteways.cli.show_tables import print_table
 from byteways.cli.terminal import console as terminal_console
 from byteways.cli.terminal import echo_rendered
 from byteways.cli.wrapping import wrapped
-from byteways.record.simulation_mark import relabel_as_simulated
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,31 +23,22 @@ if TYPE_CHECKING:
     from byteways.explain.results.index import Index
 
 
-def printed(fill: Callable[[Console], None], mark: str) -> None:
+def printed(fill: Callable[[Console], None]) -> None:
     """Prints on standard output what `fill` prints on the console that it is given, like rendered()."""
-    echo_rendered(rendered(fill, mark))
+    echo_rendered(rendered(fill))
 
 
-def rendered(fill: Callable[[Console], None], mark: str) -> str:
-    """Returns what `fill` prints on the console that it is given.
-
-    Args:
-        fill: Prints.
-        mark: Of a simulated run, whose other lines claim no measurement; '' if measured.
-    """
+def rendered(fill: Callable[[Console], None]) -> str:
+    """Returns what `fill` prints on the console that it is given."""
     # Without a colour system Rich omits bold and dim, too.
     system: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
     # Without a terminal Rich takes COLUMNS, or 80.
     console = terminal_console(color_system=system, highlight=False, markup=False, emoji=False)
-    if mark:  # the words of a simulated run are longer by a letter
-        console.width = max(console.width - 2, 1)
     with console.capture() as captured:
         fill(console)
     # Rich pads the last column with blanks.
     lines = (line.rstrip(" ") for line in captured.get().splitlines())
-    return "\n".join(
-        line if mark and mark in line else relabel_as_simulated(line, bool(mark)) for line in lines
-    )
+    return "\n".join(lines)
 
 
 def print_verdict(console: Console, text: str) -> None:
@@ -70,7 +60,7 @@ def print_title(console: Console, index: Index, findings: Sequence[Finding]) -> 
     console.print(Text("\n".join(wrapped(title, max(console.width, 1))), style="bold"), soft_wrap=True)
     matrix = node_matrix(index, findings)
     if matrix is not None:
-        print_node(console, matrix, index.simulated)
+        print_node(console, matrix)
 
 
 def print_headline(console: Console, index: Index, mark: str) -> None:
@@ -82,10 +72,9 @@ def print_headline(console: Console, index: Index, mark: str) -> None:
     if first is None:
         return
     title = "Recommended interface by path"
-    full = [[relabel_as_simulated(cell, index.simulated) for cell in row] for row in rows_of_text(first)]
-    short = [[cell.replace(f"{NO_DIFFERENCE} from ", "≈ ") for cell in row] for row in full]
+    short = rows_of_text(first, tie="≈")
     print_table(console, mark, title, ["between", *first.size_names], short)
-    if short != full:
+    if short != rows_of_text(first):
         console.print(f"≈: {NO_DIFFERENCE}", style="dim")
     for name in first.methods:
         hanging(console, "", name, style="dim")

@@ -30,7 +30,7 @@ from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
 from byteways.plan.planner import NoCaseError
 from byteways.record.run_folder import RunFolder, read_manifest
-from byteways.record.simulation_mark import model_of, relabel_as_simulated, subject
+from byteways.record.simulation_mark import model_of, subject
 from byteways.run.conduct.execution import Execution
 from byteways.run.conduct.simulation import simulation_of
 from byteways.settings import check_settings
@@ -194,20 +194,15 @@ def _print(
 
 
 def _blocks(outcome: StudyOutcome) -> list[TextTable | Lines]:
-    """Returns the tables of the report's section for the terminal, worded for a simulated run if needed."""
+    """Returns the tables of the report's section for the terminal."""
     from byteways.cli.layout import Lines, TextTable
     from byteways.explain.studies.topic import topic_of
 
-    def said(text: str) -> str:
-        return relabel_as_simulated(text, bool(outcome.mark))
-
     topic = topic_of(outcome)
-    blocks: list[TextTable | Lines] = [Lines(said(topic.title), (said(topic.lead),))]
+    blocks: list[TextTable | Lines] = [Lines(topic.title, (topic.lead,))]
     for table in topic.tables:
-        headings = tuple(map(said, table.headings))
-        rows = tuple(tuple(map(said, row)) for row in table.rows)
-        right = frozenset(headings[column] for column in table.numeric)
-        blocks.append(TextTable(said(table.title), headings, rows, right, sentences=not right))
+        right = frozenset(table.headings[column] for column in table.numeric)
+        blocks.append(TextTable(table.title, table.headings, table.rows, right, sentences=not right))
         if table.note:
-            blocks.append(Lines(f"{said(table.title)}: notes", tuple(said(table.note).split("; "))))
+            blocks.append(Lines(f"{table.title}: notes", tuple(table.note.split("; "))))
     return blocks

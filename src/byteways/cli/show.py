@@ -30,9 +30,8 @@ from byteways.topology.model import Topology
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from byteways.explain.display.grids import Grid
+    from byteways.explain.display.table import Table
     from byteways.explain.results.index import Index
-    from byteways.explain.tables import PatternRow, Tables
 
 
 @dataclass(frozen=True)
@@ -142,16 +141,24 @@ def _as_data(view: View) -> dict[str, Any]:
         "cells": [figures(cell) for cell in index.cells],
         "void": [record.case_id for record in index.void],
         "warnings": [vars(group) for group in warning_groups(view.records)],
-        "topics": [asdict(topic) for topic in topics(index, index.cells)],
+        "topics": [asdict(topic, dict_factory=_of_topic) for topic in topics(index)],
         "not_measured": [vars(reason) for reason in not_measured(view.records)],
     }
+
+
+def _of_topic(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns a part of a topic as data, of a table the text alone: the results have cells of their own."""
+    data = dict(fields)
+    data.pop("overview", None)
+    if "headings" in data:
+        for name in ("results", "unit", "advice"):
+            del data[name]
+    return data
 
 
 def _print(view: View, progress: str) -> None:
     from byteways.explain.findings import findings
     from byteways.explain.results.index import Index
-    from byteways.explain.subjects.routes import route_tables
-    from byteways.explain.tables import tables
     from byteways.report.second_process import MANY_RECORDS, computed_in_second_process
 
     mark, index = mark_of(view.manifest), Index(view)
@@ -163,27 +170,24 @@ def _print(view: View, progress: str) -> None:
         print_title(console, index, found)
         print_headline(console, index, mark)
         if not found:
-            console.print("\nnothing measured yet")
+            console.print(f"\nnothing {index.voice.measured} yet")
         print_findings(console, found)
 
     def body(console: Console) -> None:
-        _print_topics(console, index, mark)
-        _print_tables(console, tables(index), mark)
-        for grid in route_tables(index.cells):
-            _print_grid(console, grid, mark)
+        _print_tables(console, index, mark)
 
     if len(view.records) < MANY_RECORDS:
-        first, rest = rendered(head, mark), rendered(body, mark)
+        first, rest = rendered(head), rendered(body)
     else:
         _ = index.ranked  # both processes need them
-        with computed_in_second_process(lambda: rendered(body, mark)) as wait:
-            first, rest = rendered(head, mark), wait()
+        with computed_in_second_process(lambda: rendered(body)) as wait:
+            first, rest = rendered(head), wait()
     echo_rendered(f"{first}\n{rest}" if rest else first)
 
 
 def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
+    from byteways.explain.display.numbers import moment
     from byteways.explain.two_runs.environments import carriers
-    from byteways.report.numbers import moment
 
     manifest = view.manifest
     print_verdict(console, mark or verdict_on_gpus(manifest))
@@ -194,84 +198,39 @@ def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
         console.print(f"between ranks: {', '.join(libraries)}")
 
 
-def _print_tables(console: Console, all_tables: Tables, mark: str) -> None:
-    grids = [
-        *all_tables.matrices,
-        all_tables.inside,
-        *all_tables.host,
-        *all_tables.first_touch,
-        *all_tables.latency,
-    ]
-    for grid in grids:
-        if grid is not None:
-            _print_grid(console, grid, mark)
-    if all_tables.patterns:
-        _print_patterns(console, all_tables.patterns, mark)
-    if all_tables.warnings:
-        groups = [
-            (group.id, str(group.count), group.observed, group.required, group.example)
-            for group in all_tables.warnings
-        ]
-        headings = ["warning", "cases", "observed", "required", "example"]
-        print_table(console, mark, "Warnings", headings, groups, (1, 2, 3))
-        console.print("\nWhat to do about the warnings", style="bold")
-        for group in all_tables.warnings:
-            hanging(console, f"{group.id}: ", group.advice)
-    if all_tables.not_measured:
-        reasons = [
-            (reason.status, str(reason.count), reason.reason, reason.example)
-            for reason in all_tables.not_measured
-        ]
-        print_table(console, mark, "Not measured", ["status", "cases", "reason", "example"], reasons)
-
-
-def _print_topics(console: Console, index: Index, mark: str) -> None:
+def _print_tables(console: Console, index: Index, mark: str) -> None:
+    """Prints the topics, then what belongs to none."""
+    from byteways.explain.tables import tables
     from byteways.explain.topics import topics
 
-    for topic in topics(index, index.cells):
+    for topic in topics(index):
         for part in topic.tables:
             named = dict.fromkeys((topic.title, part.title) if part.title else (topic.title,))
-            print_table(console, mark, ": ".join(named), part.headings, part.rows, part.numeric)
-            if part.note:
-                console.print(part.note, style="dim")
+            _print_table(console, mark, ": ".join(named), part)
+    others = tables(index)
+    for part in others.grids:
+        _print_table(console, mark, part.title, part)
+    for topic in others.parts.values():
+        for part in topic.tables:
+            _print_table(console, mark, part.title or topic.title, part)
 
 
-def _print_grid(console: Console, grid: Grid, mark: str) -> None:
-    from byteways.report.figures import result_table
-
-    table = result_table(grid)
-    rows = [
-        (row[0], *(f"{cell.absolute}{'*' * cell.warned}" if cell else "" for cell in cells))
-        for row, cells in zip(table.rows, table.cells, strict=True)
-    ]
-    print_table(console, mark, f"{table.title}, {table.unit}", table.headings, rows, table.numeric)
-    warned = "* has a warning (listed below)" if any(_mark(cell) for cell in grid.members()) else ""
+def _print_table(console: Console, mark: str, title: str, table: Table) -> None:
+    rows = table.rows
+    warned = ""
+    if table.results:
+        rows = tuple(
+            tuple(
+                f"{text}*" if result and result.warned else text for text, result in zip(*both, strict=True)
+            )
+            for both in zip(table.rows, table.results, strict=True)
+        )
+        warned = "* has a warning (listed below)" if rows != table.rows else ""
+    named = f"{title}, {table.unit}" if table.unit else title
+    print_table(console, mark, named, table.headings, rows or table.rows, table.numeric)
     if notes := [note for note in (table.note, warned) if note]:
         console.print("; ".join(notes), style="dim")
-
-
-def _mark(cell: Any) -> str:
-    return "*" if cell.warning_ids else ""
-
-
-def _print_patterns(console: Console, rows: Sequence[PatternRow], mark: str) -> None:
-    from byteways.report.numbers import bandwidth_number, cell_number, percent_number
-    from byteways.units import format_size
-
-    headings = ["pattern", "interface", "access", "path", "size", "sum", "of peak", "each direction"]
-    headings.append("background")
-    texts = [
-        (
-            row.cell.record.pattern,
-            row.cell.record.interface,
-            row.cell.record.access,
-            row.cell.record.path,
-            format_size(row.cell.record.size_bytes),
-            cell_number(row.cell, "bandwidth") + _mark(row.cell),
-            "" if row.cell.fraction is None else percent_number(row.cell.fraction),
-            "  ".join(f"{path} {bandwidth_number(rate)}" for path, rate in row.directions),
-            bandwidth_number(row.beside) if row.beside else "",
-        )
-        for row in rows
-    ]
-    print_table(console, mark, "Patterns, GB/s", headings, texts, (4, 5, 6))
+    if table.advice:
+        console.print(f"\nWhat to do about the {title.lower()}", style="bold")
+        for row, advice in zip(table.rows, table.advice, strict=True):
+            hanging(console, f"{row[0]}: ", advice)

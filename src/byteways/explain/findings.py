@@ -26,29 +26,28 @@ def findings(run: RecordedRun) -> list[Finding]:
         run: A run, or its existing index.
     """
     index = Index.of(run)
-    found = disambiguate_titles([finding for rule in FINDINGS for finding in rule(index)])
-    if index.simulated:
-        # Marked one by one, as each may be quoted alone.
-        found = [replace(finding, title=f"Simulated: {finding.title}") for finding in found]
-    return sorted(found, key=lambda finding: -finding.importance)
+    marked = [replace(finding, simulated=index.simulated) for rule in FINDINGS for finding in rule(index)]
+    return sorted(disambiguate_titles(marked), key=lambda finding: -finding.importance)
 
 
-def disambiguate_titles(found: Sequence[Finding]) -> list[Finding]:
+def disambiguate_titles(all_findings: Sequence[Finding]) -> list[Finding]:
     """Returns the findings; those that would give one thing two figures say in what they differ.
 
-    One thing is what a title names, apart from its figures (`Finding.about`).
+    One thing is what a title names except its figures (`Finding.about`).
     """
     differ = {}
     several = group_by(
-        (one for one in found if one.about and one.results), lambda one: (one.priority, one.about)
+        (finding for finding in all_findings if finding.about and finding.results),
+        lambda finding: (finding.priority, finding.about),
     )
-    for same in several.values():
-        traits = [_traits(one.results[0]) for one in same]
+    for members in several.values():
+        traits = [_traits(member.results[0]) for member in members]
         names = [name for name in traits[0] if len({each[name] for each in traits}) > 1]
-        for one, each in zip(same, traits, strict=True):
-            differ[id(one)] = ", ".join(each[name] for name in names if each[name])
+        for finding, each in zip(members, traits, strict=True):
+            differ[id(finding)] = ", ".join(each[name] for name in names if each[name])
     return [
-        replace(one, title=f"{one.title} [{what}]") if (what := differ.get(id(one))) else one for one in found
+        replace(finding, traits=what) if (what := differ.get(id(finding))) else finding
+        for finding in all_findings
     ]
 
 

@@ -42,21 +42,21 @@ def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
         index: The run.
         findings: Its findings, which mark outliers.
     """
-    found = index.once(representatives)
-    cells = _of_devices(index, found.cells) if found else {}
+    best = index.once(representatives)
+    cells = _of_devices(index, best.cells) if best else {}
     if not cells:
         return _of_ranks(index, findings)
     ways = {(kind(cell), cell.variant.label()): None for cell in cells.values()}
     sizes = {cell.record.size_bytes for cell in cells.values()}
-    faster = found.faster if found else ()
+    faster = best.faster if best else ()
     return replace(_matrix(index, findings, sizes, cells, ways), faster=faster)
 
 
-def _of_devices(index: Index, found: Mapping[tuple[str, str], Result]) -> dict[tuple[str, str], Result]:
+def _of_devices(index: Index, results: Mapping[tuple[str, str], Result]) -> dict[tuple[str, str], Result]:
     """Returns the results between GPUs and the host memory nearest to each; without GPUs, of all pairs."""
     gpus = bool(index.topology.names("gpu"))
     cells: dict[tuple[str, str], Result] = {}
-    for (source, destination), cell in found.items():
+    for (source, destination), cell in results.items():
         if gpus and not any(end.startswith("gpu") for end in (source, destination)):
             continue
         if by_nearest(cell, index.topology):
@@ -110,6 +110,8 @@ def _order(name: str) -> tuple[object, ...]:
 
 
 def _odd(findings: Iterable[Finding], cells: Mapping[tuple[str, str], Result]) -> frozenset[tuple[str, str]]:
-    claims = (claim for one in findings for claim in one.claims if claim.kind == "odd" and claim.trails)
+    claims = (
+        claim for finding in findings for claim in finding.claims if claim.kind == "odd" and claim.trails
+    )
     paths = {path for claim in claims for path in claim.first.paths}
     return frozenset(pair for pair, cell in cells.items() if cell.record.path in paths)

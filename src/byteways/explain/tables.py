@@ -1,24 +1,18 @@
-"""All tables of a run as plain data, which `show` prints and the report renders. display/grids.py makes the
-grids; the others are lists of rows: patterns, warnings, unmeasured cases.
-"""
+"""The tables and parts that any run may have: what `show` prints and the report renders."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from byteways.explain.best.best_interfaces import BestMap, best_map
-from byteways.explain.display.grids import (
-    Grid,
-    first_touch_tables,
-    host_tables,
-    inside_gpu,
-    latency_tables,
-    matrices,
-)
+from byteways.explain.display.curves import over_flows, over_size
+from byteways.explain.display.grids import host_tables, inside_gpu, matrices
+from byteways.explain.display.numbers import bandwidth_number, percent_number
+from byteways.explain.display.table import Table, TableResult
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
-from byteways.explain.results.obstacles import Reason, WarningGroup, not_measured, of_equal_devices
+from byteways.explain.results.obstacles import not_measured, of_equal_devices
 from byteways.explain.results.selection import (
     PAIR_KINDS,
     WITH_OWN_TABLES,
@@ -28,32 +22,69 @@ from byteways.explain.results.selection import (
     label_order,
 )
 from byteways.explain.results.summary import RecordedRun, Result
+from byteways.explain.subjects import first_touch, latency, routes
 from byteways.explain.subjects.interference import slowdowns
 from byteways.explain.subjects.saturation import below_the_best
 from byteways.plan.case import PATTERNS
+from byteways.units import format_size
 
 
 @dataclass(frozen=True)
-class PatternRow:
-    """A concurrent case: the sum, and each direction's rate in the same rounds.
+class Tables:
+    """The tables and parts that any run may have."""
 
-    With background load there is no sum: the value is the measured flow's, `beside` the load's.
+    matrices: list[Table]
+    inside: list[Table]
+    host: list[Table]
+    parts: Mapping[str, Topic]  # by anchor, those with data
+
+    @property
+    def grids(self) -> list[Table]:
+        """The tables of results by two of their properties, which a page leaves to its map."""
+        return [*self.matrices, *self.inside, *self.host]
+
+
+def tables(run: RecordedRun) -> Tables:
+    """Returns all tables, each at its largest size."""
+    index = Index.of(run)
+    below = below_the_best(index.cells)
+    common = [
+        cell
+        for cell in index.cells
+        if cell.record.interface not in WITH_OWN_TABLES and cell.record.case_id not in below
+    ]
+    between = matrices(common)
+    shown = {cell.record.case_id for table in between for cell in table.members()}
+    parts = (build(index) for build in PARTS)
+    with_data = {part.anchor: part for part in parts if part.tables or part.charts}
+    return Tables(between, inside_gpu(common, shown), host_tables(common), with_data)
+
+
+def curves(index: Index) -> Topic:
+    """Returns bandwidth over size."""
+    lead = (
+        "What to see: where a curve turns flat, the link or the engine is the limit; below, a fixed cost. "
+        "One chart per kind of pair and link class, both axes logarithmic: medians over equal pairs with "
+        "their 95 % intervals, and the nominal peak per direction as a dotted line."
+    )
+    return Topic("curves", "Bandwidth vs size", lead, charts=tuple(over_size(index.cells, index.topology)))
+
+
+def scaling(index: Index) -> Topic:
+    """Returns sums over the number of flows."""
+    lead = "How the sum of concurrent flows grows with the number of devices."
+    return Topic("scaling", "Scaling", lead, charts=tuple(over_flows(index.cells)))
+
+
+def patterns(index: Index) -> Topic:
+    """Returns concurrent cases at their largest size, ordered by pattern, interface and path.
+
+    The value of a case is the sum of its flows; of one under background load that of the measured flow.
     """
-
-    cell: Result
-    directions: tuple[tuple[str, float], ...]  # path, bytes/s
-    whole: float | None  # sum of the flows in bytes/s, timed from the gate to the last end
-    beside: float | None = None  # bytes/s
-
-
-def patterns(found: Sequence[Result], size_bytes: int | None = None) -> list[PatternRow]:
-    """Returns concurrent cases at their largest size, ordered by pattern, interface and path."""
-    rows = []
     kinds = list(PAIR_KINDS)
-    told = {pair.cell.record.case_id for pair in slowdowns(found)}  # these have their own table
-    apart = [cell for cell in concurrent(found) if cell.record.case_id not in told]
-    order = sorted(
-        at_largest(apart, size_bytes),
+    own_table = {pair.cell.record.case_id for pair in slowdowns(index.cells)}
+    cells = sorted(
+        at_largest(cell for cell in concurrent(index.cells) if cell.record.case_id not in own_table),
         key=lambda cell: (
             PATTERNS.index(cell.record.pattern),
             kinds.index(kind(cell)),
@@ -61,55 +92,111 @@ def patterns(found: Sequence[Result], size_bytes: int | None = None) -> list[Pat
             label_order(cell.record.path),
         ),
     )
-    for cell in order:
-        disturbed = cell.record.pattern == "interference"
-        directions = tuple(cell.directions.items())
-        load = cell.load.value if disturbed else 0.0
-        rows.append(PatternRow(cell, directions, None if disturbed else _whole(cell), load or None))
-    return rows
+    results = [TableResult(cell) for cell in cells]
+    columns: dict[str, list[str]] = {
+        name: [getattr(cell.record, name) for cell in cells]
+        for name in ("pattern", "interface", "access", "path")
+    }
+    columns["size"] = [format_size(cell.record.size_bytes) for cell in cells]
+    columns["sum"] = [result.absolute for result in results]
+    columns["of peak"] = ["" if cell.fraction is None else percent_number(cell.fraction) for cell in cells]
+    columns["total run"] = [_rate(_whole(cell)) for cell in cells]
+    columns["each direction"] = [_directions(cell) for cell in cells]
+    columns["background"] = [_rate(cell.load.value if _disturbed(cell) else None) for cell in cells]
+    filled = {name: texts for name, texts in columns.items() if any(texts)}
+    at_sum = list(columns).index("sum")
+    table = Table(
+        "",
+        tuple(filled),
+        tuple(zip(*filled.values(), strict=True)),
+        tuple(
+            place
+            for place, name in enumerate(filled)
+            if name in ("size", "sum", "of peak", "total run", "background")
+        ),
+        results=tuple(
+            tuple(result if place == at_sum else None for place in range(len(filled))) for result in results
+        ),
+        unit="GB/s",
+    )
+    lead = (
+        "Concurrent flows; rates are from the window in which all of them run. “Total run” is the rate from "
+        "the common start to the last end. For a flow under background load, “sum” is its own rate."
+    )
+    return Topic("patterns", "Patterns", lead, (table,) if cells else ())
+
+
+def _disturbed(cell: Result) -> bool:
+    return cell.record.pattern == "interference"
 
 
 def _whole(cell: Result) -> float | None:
-    """Returns the sum from the gate to the last end, in the rounds of the value."""
-    sums = [sum((record.end_to_end_bytes_per_s or {}).values()) for record in cell.middle]
-    return fmean(sums) or None
+    """Returns the sum in bytes/s from the gate to the last end, in the rounds of the value."""
+    if _disturbed(cell):
+        return None
+    return fmean(sum((record.end_to_end_bytes_per_s or {}).values()) for record in cell.middle)
 
 
-@dataclass(frozen=True)
-class Tables:
-    """Every table of a run."""
-
-    matrices: list[Grid]
-    inside: Grid | None
-    host: list[Grid]
-    first_touch: list[Grid]
-    latency: list[Grid]
-    patterns: list[PatternRow]
-    best: BestMap | None
-    warnings: list[WarningGroup]
-    not_measured: list[Reason]
+def _rate(bytes_per_s: float | None) -> str:
+    return bandwidth_number(bytes_per_s) if bytes_per_s else ""
 
 
-def tables(run: RecordedRun, size_bytes: int | None = None) -> Tables:
-    """Returns all tables, at the largest size of each or at `size_bytes`."""
-    index = Index.of(run)
-    found, records = index.cells, index.records
-    below = below_the_best(found)
-    common = [
-        cell
-        for cell in found
-        if cell.record.interface not in WITH_OWN_TABLES and cell.record.case_id not in below
-    ]
-    between = matrices(common, size_bytes)
-    shown = {cell.record.case_id for grid in between for cell in grid.members()}
-    return Tables(
-        between,
-        inside_gpu(common, size_bytes, shown),
-        host_tables(common, size_bytes),
-        first_touch_tables(found),
-        latency_tables(found, size_bytes),
-        patterns(found, size_bytes),
-        best_map(index),
-        index.warning_groups,
-        of_equal_devices(not_measured(records)),
+def _directions(cell: Result) -> str:
+    return ", ".join(f"{path} {bandwidth_number(rate)}" for path, rate in cell.directions.items())
+
+
+def warnings(index: Index) -> Topic:
+    """Returns the warnings of all records, the most frequent first."""
+    quote = index.voice.quote
+    groups = index.warning_groups
+    table = Table(
+        "",
+        ("warning", "cases", "observed", "required", "example"),
+        tuple(
+            (group.id, str(group.count), group.observed, group.required, group.example) for group in groups
+        ),
+        (1, 2, 3),
+        advice=tuple(quote(group.advice) for group in groups),
     )
+    lead = "Results with a warning stay visible; their cells show ⚠."
+    return Topic("warnings", "Warnings", lead, (table,) if groups else ())
+
+
+def gaps(index: Index) -> Topic:
+    """Returns the cases without a value by status and reason, the gravest first."""
+    reasons = of_equal_devices(not_measured(index.records))
+    table = Table(
+        "",
+        ("status", "cases", "reason", "example"),
+        tuple(
+            (
+                reason.status,
+                str(reason.count),
+                index.voice.quote(reason.reason),
+                "; also ".join((reason.example, *_others(reason.interfaces))),
+            )
+            for reason in reasons
+        ),
+        (1,),
+        bands=tuple((reason.status, "", "", "") for reason in reasons),
+    )
+    return Topic("not-measured", f"Not {index.voice.measured}", "", (table,) if reasons else ())
+
+
+def _others(interfaces: Sequence[str]) -> Iterator[str]:
+    """Yields the interfaces that the example of a reason does not name."""
+    if len(interfaces) > 1:
+        yield ", ".join(interfaces[1:])
+
+
+#: The parts that any run may have, in the order of the terminal.
+PARTS: tuple[Callable[[Index], Topic], ...] = (
+    curves,
+    scaling,
+    first_touch.topic,
+    latency.topic,
+    patterns,
+    warnings,
+    gaps,
+    routes.topic,
+)

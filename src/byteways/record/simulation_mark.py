@@ -1,4 +1,4 @@
-"""Marks simulated runs: the only place that words this for terminal, report and exports.
+"""Marks simulated runs, and gives sentences their words for where values come from.
 
 A simulated run has the same records, tables and sentences as a measured one. So the mark must stand wherever
 a value does, and no sentence about it may speak of measuring.
@@ -34,9 +34,13 @@ class Voice:
     measurement: str
     simulated: bool
 
+    @property
+    def measurements(self) -> str:
+        return f"{self.measurement}s"
+
     def quote(self, text: str) -> str:
         """Returns a text of a record: those of a simulated run are written by the code that measures, too."""
-        return relabel_as_simulated(text, self.simulated)
+        return _CLAIM.sub(_simulated_word, text) if self.simulated else text
 
 
 MEASURED = Voice("measure", "measured", "measures", "measurement", simulated=False)
@@ -77,11 +81,6 @@ def mark_of(manifest: Mapping[str, Any]) -> str:
     """Returns the line above every table of this run, '' if it was measured."""
     faults = (manifest.get("machine_model") or {}).get("faults") or ()
     return mark(model_of(manifest), faults) if is_simulated(manifest) else ""
-
-
-def relabel_as_simulated(text: str, simulated: bool) -> str:
-    """Replaces words that claim a measurement if the run is simulated."""
-    return _CLAIM.sub(_simulated_word, text) if simulated else text
 
 
 def _simulated_word(found: re.Match[str]) -> str:

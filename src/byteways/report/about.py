@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from byteways.explain.display.numbers import moment
 from byteways.explain.results.machine_names import gpus
 from byteways.explain.results.progress import progress
 from byteways.explain.results.summary import RecordedRun, Result
 from byteways.explain.two_runs.environments import carriers
-from byteways.record.simulation_mark import is_simulated
-from byteways.report.numbers import moment
+from byteways.record.simulation_mark import is_simulated, voice_of
 from byteways.topology.model import compute_units_name
 from byteways.units import format_size
 
@@ -24,7 +24,7 @@ def facts(run: RecordedRun) -> tuple[tuple[str, str], ...]:
     print_of = manifest.get("fingerprint") or {}
     domains = Counter(device.model for device in run.topology.devices if device.kind == "cpu")
     wall = manifest.get("wall_s")
-    found = {
+    values = {
         "GPUs": ", ".join(gpus(run.topology)) or "none",
         "CPUs": ", ".join(f"{_domains(count)}{model}" for model, count in domains.items()),
         **_model_facts(manifest),
@@ -40,7 +40,7 @@ def facts(run: RecordedRun) -> tuple[tuple[str, str], ...]:
         "Host loops": str(print_of.get("host_loops") or ""),
         "byteways": f"{manifest.get('byteways_version')}, method {manifest.get('method_version')}",
     }
-    return tuple((name, value) for name, value in found.items() if value)
+    return tuple((name, value) for name, value in values.items() if value)
 
 
 def _model_facts(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -87,9 +87,9 @@ def devices(run: RecordedRun) -> tuple[tuple[str, ...], ...]:
     return tuple(rows)
 
 
-def method(run: RecordedRun, found: Sequence[Result]) -> tuple[tuple[str, str], ...]:
+def method(run: RecordedRun, results: Sequence[Result]) -> tuple[tuple[str, str], ...]:
     """Returns how the results on this page were measured, counted over the records."""
-    measured = [record for cell in found for record in cell.records]
+    measured = [record for cell in results for record in cell.records]
 
     def tally(name: str) -> str:
         counts = Counter(map(attrgetter(name), measured))
@@ -100,12 +100,13 @@ def method(run: RecordedRun, found: Sequence[Result]) -> tuple[tuple[str, str], 
         return f"{sum(map(bool, map(attrgetter(name), measured)))} of {len(measured)}"
 
     samples = sum(record.time_ns.n for record in measured if record.time_ns)
+    taken = f"{len(measured)} {voice_of(run.manifest).measurements}"
     rows = {
         "Timed by": tally("timed_by"),
         "Behind the gate": yes("gated") if measured else "",
         "Fixed cost removed by slope": yes("slope") if measured else "",
         "Verified": f"{yes('verified')}; checked: {tally('verification')}" if measured else "",
         "Engines": tally("engine"),
-        "Samples": f"{samples} over {len(measured)} measurements of {len(found)} cases" if measured else "",
+        "Samples": f"{samples} over {taken} of {len(results)} cases" if measured else "",
     }
     return tuple((name, value) for name, value in rows.items() if value)

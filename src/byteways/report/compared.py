@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from byteways.explain.display.chart import Chart
+from byteways.explain.display.numbers import moment
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import machine
@@ -26,10 +27,9 @@ from byteways.explain.two_runs.wording_comparison import (
     suspicion,
     values,
 )
-from byteways.record.simulation_mark import is_simulated, mark_of, relabel_as_simulated, subject
+from byteways.record.simulation_mark import is_simulated, mark_of, subject, voice
 from byteways.report.node.changes import draw_changes
 from byteways.report.node.drawing import NodeDrawing
-from byteways.report.numbers import moment
 from byteways.report.views import contention, curve_changes, hierarchy
 from byteways.report.views.changed import Changed
 from byteways.units import format_size
@@ -77,7 +77,7 @@ class ComparedView:
     title: str
     lead: str
     charts: tuple[Chart, ...]
-    told: str  # how many of its cases differ
+    differing: str  # how many of its cases differ
     differ: bool
     shown: int  # how many charts stand outside the fold
 
@@ -114,27 +114,26 @@ class ComparedPage:
 def from_comparison(runs: Sequence[RecordedRun], compared: Comparison) -> ComparedPage:
     """Returns the page of two runs and their comparison."""
     first, second = map(Index.of, runs)
-    simulated = any(is_simulated(run.manifest) for run in runs)
     links = link_changes(compared, first.topology)
     differing = [pair for pair in compared.pairs if pair.claim.differ]
-
-    def told(text: str) -> str:
-        return relabel_as_simulated(text, simulated)
-
+    quote = voice(any(is_simulated(run.manifest) for run in runs)).quote
     return ComparedPage(
         f"{machine(first.topology)}: {headline(compared)}",
-        told(summary(compared)),
-        told(suspicion(compared)),
+        summary(compared),
+        suspicion(compared),
         (_side("first", compared.names[0], runs[0]), _side("second", compared.names[1], runs[1])),
         compared.environment,
         draw_changes(first.topology, links) if first.topology.devices else None,
         tuple(_sentences(links)),
         tuple(CaseChange(row(pair), pair.slower) for pair in differing[:MOST_TABLE_CASES]),
         len(differing),
-        tuple((one.status, f"{one.interface} {one.path}", told(one.reason or "")) for one in compared.lost),
-        tuple(told(text) for text in _notes(compared)),
+        tuple(
+            (record.status, f"{record.interface} {record.path}", quote(record.reason or ""))
+            for record in compared.lost
+        ),
+        tuple(_notes(compared)),
         _map(compared.pairs, links),
-        tuple(_views(first, second, compared.pairs, simulated)),
+        tuple(_views(first, second, compared.pairs)),
     )
 
 
@@ -159,33 +158,22 @@ def _sentences(links: Iterable[LinkChange]) -> Iterator[str]:
         yield "No link changed in all transfers of an interface over it"
 
 
-def _views(
-    first: Index, second: Index, pairs: Sequence[PairedCase], simulated: bool
-) -> Iterator[ComparedView]:
+def _views(first: Index, second: Index, pairs: Sequence[PairedCase]) -> Iterator[ComparedView]:
     """Yields the sections with charts that have any."""
-    told = {
+    sections = {
         "curves": ("Bandwidth vs size", CURVES, curve_changes.changes(first, pairs)),
         "together": ("Contention", "", contention.changes(first, second, pairs)),
         "latency": ("Latency", "", hierarchy.changes(first, pairs)),
     }
-    for anchor, (title, lead, changed) in told.items():
+    for anchor, (title, lead, changed) in sections.items():
         if changed:
-            shown = tuple(_worded(one, simulated) for one in changed)
+            shown = tuple(each.chart for each in changed)
             yield ComparedView(anchor, title, lead, shown, *_counted(changed))
 
 
-def _worded(changed: Changed, simulated: bool) -> Chart:
-    title, caption = changed.chart.title, changed.chart.caption
-    return replace(
-        changed.chart,
-        title=relabel_as_simulated(title, simulated),
-        caption=relabel_as_simulated(caption, simulated),
-    )
-
-
 def _counted(changed: Sequence[Changed]) -> tuple[str, bool, int]:
-    cases, differ = sum(one.cases for one in changed), sum(one.differ for one in changed)
-    shown = min(max(sum(one.differ > 0 for one in changed), LEAST_CHARTS), MOST_CHARTS)
+    cases, differ = sum(each.cases for each in changed), sum(each.differ for each in changed)
+    shown = min(max(sum(each.differ > 0 for each in changed), LEAST_CHARTS), MOST_CHARTS)
     return f"{differ or 'none'} of {count(cases, 'case')} drawn here differ", differ > 0, shown
 
 
@@ -216,7 +204,9 @@ def _map(pairs: Sequence[PairedCase], links: Sequence[LinkChange]) -> dict[str, 
         "pair": ">".join(_ends(across[0])),
         # The pair that stands for each link of the picture.
         "links": {
-            f"{one.link.a} – {one.link.b}": ">".join(_ends(one.pair)) for one in links if one.pair is not None
+            f"{link.link.a} – {link.link.b}": ">".join(_ends(link.pair))
+            for link in links
+            if link.pair is not None
         },
         "cells": {
             "from": [devices.index(_ends(pair)[0]) for pair in pairs],

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from byteways.explain.claims.claim import Operand
 from byteways.explain.claims.finding import Finding
 from byteways.explain.claims.importance import Priority
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.summary import Result
-from byteways.explain.tables import Tables
 from byteways.report.explore import question
 
 #: How a link names the part of the page.
@@ -46,18 +46,21 @@ class PageLink:
     words: str
 
 
-def places(tables: Tables, cells: Iterable[Result], wanted: Collection[str]) -> dict[str, PageLink]:
+def places(
+    parts: Mapping[str, Topic], cells: Iterable[Result], wanted: Collection[str]
+) -> dict[str, PageLink]:
     """Returns where the page shows each of the wanted cases, by case id."""
     asked = ((cell.record, question(cell)) for cell in cells if cell.record.case_id in wanted)
     shown = {record.case_id: PageLink(anchor, record.path) for record, anchor in asked if anchor}
-    for anchor, some in (("first-touch", tables.first_touch), ("latency", tables.latency)):
-        for grid in some:
-            shown.update(
-                (cell.record.case_id, PageLink(anchor, PAGE_PART_NAMES[anchor])) for cell in grid.members()
-            )
-    for row in tables.patterns:  # the map has both directions at once, too
-        shown.setdefault(row.cell.record.case_id, PageLink("patterns", PAGE_PART_NAMES["patterns"]))
-    return shown
+    for anchor in ("first-touch", "latency"):
+        shown.update(_of_part(anchor, parts))
+    return _of_part("patterns", parts) | shown  # the map has both directions at once, too
+
+
+def _of_part(anchor: str, parts: Mapping[str, Topic]) -> dict[str, PageLink]:
+    link = PageLink(anchor, PAGE_PART_NAMES[anchor])
+    tables = parts[anchor].tables if anchor in parts else ()
+    return {cell.record.case_id: link for table in tables for cell in table.members()}
 
 
 def evidence(findings: Iterable[Finding], shown: Mapping[str, PageLink]) -> list[Evidence]:
@@ -72,7 +75,7 @@ def evidence(findings: Iterable[Finding], shown: Mapping[str, PageLink]) -> list
 
 def cases_of(finding: Finding) -> list[str]:
     """Returns the ids of the cases behind a finding, those of its results first."""
-    return [case for one in _operands(finding) for case in one.case_ids]
+    return [case for operand in _operands(finding) for case in operand.case_ids]
 
 
 def _operands(finding: Finding) -> list[Operand]:
@@ -83,5 +86,5 @@ def _evidence(finding: Finding, shown: Mapping[str, PageLink]) -> Evidence:
     operands, ids = _operands(finding), cases_of(finding)
     other = "data" if ids else "warnings" if finding.priority == Priority.WARNINGS else "findings"
     place = next((shown[case] for case in ids if case in shown), PageLink(other, PAGE_PART_NAMES[other]))
-    paths = tuple(dict.fromkeys(path for one in operands[:2] for path in one.paths))
+    paths = tuple(dict.fromkeys(path for operand in operands[:2] for path in operand.paths))
     return Evidence(finding.title, finding.detail, place.anchor, place.words, paths)

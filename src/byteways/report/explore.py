@@ -5,7 +5,7 @@ The page selects and shows; every comparison is made here, by the claims of expl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
@@ -63,14 +63,10 @@ class _Words:
         return self.texts.setdefault(text, len(self.texts))
 
 
-def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
+def explorer(index: Index) -> Explorer | None:
     """Returns the data of all transfers between two buffers; None without any over cold caches.
 
     A mode is the pattern and the cache state: 1 for both directions at once, and 2 for warm caches.
-
-    Args:
-        index: The run.
-        worded: Replaces claims of measuring in texts of a simulated run.
     """
     cells = _between_two(index.cells)
     single = [cell for cell in cells if _mode(cell) == 0]
@@ -94,8 +90,8 @@ def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
         "sizes": sizes,
         "sizeNames": names,
         "ways": list(ways.texts),
-        "cells": _columns(cells, devices, sizes, ways, words, worded),
-        "order": _orders(index, cells, at, devices, sizes, words, worded),
+        "cells": _columns(cells, devices, sizes, ways, words),
+        "order": _orders(index, cells, at, devices, sizes, words),
         "links": {f"{a}>{b}": _links(index, a, b) for a, b in pairs},
         "classes": {f"{a}>{b}": _class(index, a, b) for a, b in pairs},
         "words": list(words.texts),
@@ -108,7 +104,7 @@ def explorer(index: Index, worded: Callable[[str], str]) -> Explorer | None:
     return Explorer(
         data,
         tuple(enumerate(names)),
-        tuple((name, tuple(some)) for name, some in groupby(numbers, lambda way: _interface(way[1]))),
+        tuple((name, tuple(group)) for name, group in groupby(numbers, lambda way: _interface(way[1]))),
         sizes.index(largest),
         ">".join(_ends(first)),
         any(_mode(cell) & BIDIRECTIONAL_BIT for cell in cells),
@@ -158,9 +154,9 @@ def question(cell: Result) -> str:
     """Returns the address of the selection that shows a result; '' if it is not between two buffers."""
     if not _between_two([cell]):
         return ""
-    told = {"pair": ">".join(_ends(cell)), "size": format_size(cell.record.size_bytes)}
+    selection = {"pair": ">".join(_ends(cell)), "size": format_size(cell.record.size_bytes)}
     modes = {"both": _mode(cell) & BIDIRECTIONAL_BIT, "warm": _mode(cell) & WARM_BIT}
-    return urlencode({**told, **{name: "1" for name, mode in modes.items() if mode}})
+    return urlencode({**selection, **{name: "1" for name, mode in modes.items() if mode}})
 
 
 def _interest(cell: Result) -> tuple[object, ...]:
@@ -177,7 +173,6 @@ def _columns(
     sizes: Sequence[int],
     ways: _Words,
     words: _Words,
-    worded: Callable[[str], str],
 ) -> dict[str, list[Any]]:
     """Returns the results by column; rates in GB/s."""
     place = {name: number for number, name in enumerate(devices)}
@@ -194,7 +189,7 @@ def _columns(
         "text": [supported(cell.value / 1e9, cell.low / 1e9, cell.high / 1e9) for cell in cells],
         "share": [round(100 * cell.fraction, 1) if cell.fraction is not None else None for cell in cells],
         "engine": [words(cell.record.engine or "unknown") for cell in cells],
-        "warnings": [words(worded(", ".join(cell.warning_ids))) for cell in cells],
+        "warnings": [words(", ".join(cell.warning_ids)) for cell in cells],
     }
 
 
@@ -209,34 +204,33 @@ def _orders(
     devices: Sequence[str],
     sizes: Sequence[int],
     words: _Words,
-    worded: Callable[[str], str],
 ) -> list[list[Any]]:
     """Returns the ways of each pair and size in their order: [from, to, size, mode, cells, verdicts, stands].
 
     `stands` has the cell that stands for the pair (explain/best/representative.py) of all ways, of reads and
     of writes.
     """
-    found = []
-    for (mode, size), some in group_by(cells, lambda cell: (_mode(cell), cell.record.size_bytes)).items():
+    orders = []
+    for (mode, size), group in group_by(cells, lambda cell: (_mode(cell), cell.record.size_bytes)).items():
         stood = [
-            representative_of_each_pair(index, [cell for cell in some if _allowed(cell, access)])
+            representative_of_each_pair(index, [cell for cell in group if _allowed(cell, access)])
             for access in ACCESSES
         ]
-        for (a, b), members in group_by(some, _ends).items():
+        for (a, b), members in group_by(group, _ends).items():
             order = _order(members)
-            best = [one.get((a, b)) for one in stood]
-            found.append(
+            best = [result_of.get((a, b)) for result_of in stood]
+            orders.append(
                 [
                     devices.index(a),
                     devices.index(b),
                     sizes.index(size),
                     mode,
                     [at[cell.record.case_id] for cell, _ in order],
-                    [words(worded(verdict)) for _, verdict in order],
+                    [words(verdict) for _, verdict in order],
                     [at[cell.record.case_id] if cell else None for cell in best],
                 ]
             )
-    return found
+    return orders
 
 
 def _allowed(cell: Result, access: str) -> bool:
@@ -250,15 +244,15 @@ def _order(members: Sequence[Result]) -> list[tuple[Result, str]]:
     fastest, and those with the same verdict and equal figures.
     """
     ranking = rank(members)
-    told = _verdicts(ranking) if ranking else {}
-    rest = [cell for cell in members if cell.record.case_id not in told]
+    verdicts = _verdicts(ranking) if ranking else {}
+    rest = [cell for cell in members if cell.record.case_id not in verdicts]
     of_case = {cell.record.case_id: cell for cell in members}
-    ordered = [(of_case[case], verdict) for case, verdict in told.items()]
+    ordered = [(of_case[case], verdict) for case, verdict in verdicts.items()]
     ordered += [(cell, TOO_FEW_ROUNDS) for cell in sorted(rest, key=lambda cell: -cell.value)]
     return [
-        one
+        entry
         for _, alike_ones in groupby(ordered, _figure)
-        for one in sorted(alike_ones, key=lambda one: _plainness(one[0].variant))
+        for entry in sorted(alike_ones, key=lambda entry: _plainness(entry[0].variant))
     ]
 
 
@@ -269,14 +263,14 @@ def _figure(ranked: tuple[Result, str]) -> tuple[str, str]:
 
 def _verdicts(ranking: Ranking) -> dict[str, str]:
     """Returns the verdict by case, best first."""
-    found = {cell.record.case_id: LEADER for cell in ranking.group.cells}
+    verdicts = {cell.record.case_id: LEADER for cell in ranking.group.cells}
     for rival in ranking.rivals:
         claim = rival.claim
         verdict = less(claim) if claim.verdict == LEADS else alike(claim)
         if claim.verdict not in (LEADS, TIE):
             verdict = claim.reason or NO_DIFFERENCE
-        found.update((cell.record.case_id, verdict) for cell in rival.group.cells)
-    return found
+        verdicts.update((cell.record.case_id, verdict) for cell in rival.group.cells)
+    return verdicts
 
 
 def _links(index: Index, source: str, destination: str) -> list[str]:

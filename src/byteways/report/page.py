@@ -2,55 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from byteways.explain.best.best_interfaces import best_map
 from byteways.explain.best.headline import Gap, Lead, headline
 from byteways.explain.best.ranking import Ranking
 from byteways.explain.best.title import results
 from byteways.explain.best.wording_rankings import tied_interfaces
 from byteways.explain.claims.finding import Finding
 from byteways.explain.claims.phrases import rate
-from byteways.explain.display import curves
 from byteways.explain.display.chart import Chart
+from byteways.explain.display.numbers import bandwidth_number, moment
 from byteways.explain.display.topic import Topic
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import machine
-from byteways.explain.results.obstacles import Reason, WarningGroup
 from byteways.explain.results.progress import notices
-from byteways.explain.results.summary import RecordedRun, Result, gpu_caches
-from byteways.explain.subjects.routes import route_tables
+from byteways.explain.results.summary import RecordedRun, Result
 from byteways.explain.subjects.study import repeated
-from byteways.explain.tables import Tables, tables
+from byteways.explain.tables import tables
 from byteways.explain.topics import topics
-from byteways.record.simulation_mark import mark_of, relabel_as_simulated, subject
+from byteways.record.simulation_mark import mark_of, subject
 from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.report.about import devices, facts, method
 from byteways.report.evidence import Evidence, cases_of, evidence, places
 from byteways.report.explore import Explorer, explorer
-from byteways.report.figures import PageCell, page_cell, result_table
 from byteways.report.node.drawing import NodeDrawing, draw
 from byteways.report.node.hosts import with_hosts
 from byteways.report.node.rates import link_rates
-from byteways.report.numbers import bandwidth_number, moment
-from byteways.report.views import VIEWS
+from byteways.report.views import best_way
 from byteways.units import format_size
-
-
-@dataclass(frozen=True)
-class PagePattern:
-    pattern: str
-    interface: str
-    access: str
-    path: str
-    size: str
-    total: PageCell
-    directions: str
-    whole: str
-    beside: str  # rates of the background load
 
 
 @dataclass(frozen=True)
@@ -71,7 +54,7 @@ class PageLead:
     interface: str
     figure: str  # with the size, if it differs from the column's
     margin: str
-    told: bool  # whether the lead over the next best is significant
+    leads: bool  # whether the lead over the next best is significant
     details: str
 
 
@@ -97,11 +80,8 @@ class Page:
     parts: Mapping[str, Topic]  # by anchor
     best_sizes: tuple[str, ...]
     best: tuple[tuple[str, tuple[PageBest | None, ...]], ...]
-    patterns: tuple[PagePattern, ...]
     topics: tuple[Topic, ...]
-    views: Mapping[str, Sequence[Chart]]  # by the anchor of their section
-    warnings: tuple[WarningGroup, ...]
-    not_measured: tuple[Reason, ...]
+    best_charts: tuple[Chart, ...]
     method: tuple[tuple[str, str], ...]
     manifest: Mapping[str, Any]
 
@@ -112,42 +92,15 @@ class Page:
 
 #: Findings beside the picture of the node.
 FIRST_FINDINGS = 3
-#: Fields of a page that are data, whose words are not replaced in simulated runs.
-_DATA = ("mark", "explorer", "manifest")
 
 
-def from_run(run: RecordedRun, beside: RecordedRun | None = None) -> Page:
+def from_run(whole: RecordedRun, beside: RecordedRun | None = None) -> Page:
     """Returns the page of a run; `beside`: of the same study on another machine, drawn with it."""
-    page = _page(run, beside)
-    if not page.simulated:
-        return page
-    texts = {item.name: _worded(getattr(page, item.name)) for item in fields(page) if item.name not in _DATA}
-    return replace(page, **texts)
-
-
-def _worded(value: Any) -> Any:
-    """Replaces claims of measuring in all texts of a simulated run's page."""
-    if isinstance(value, str):
-        return relabel_as_simulated(value, True)
-    if isinstance(value, Finding):  # worded for a simulated run when it was made
-        return value
-    if isinstance(value, tuple):
-        return tuple(_worded(item) for item in value)
-    if isinstance(value, dict):
-        return {name: _worded(item) for name, item in value.items()}
-    if isinstance(value, Chart):  # its points are worded where they are made
-        return replace(value, title=_worded(value.title), caption=_worded(value.caption))
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{item.name: _worded(getattr(value, item.name)) for item in fields(value)})
-    return value
-
-
-def _page(whole: RecordedRun, beside: RecordedRun | None) -> Page:
     run = Index.of(whole)
     run.beside = beside
-    manifest, found = run.manifest, run.cells
-    all_tables = tables(run)
-    best, first = all_tables.best, headline(run)
+    manifest, cells = run.manifest, run.cells
+    parts = tables(run).parts
+    best, first = best_map(run), headline(run)
     found_out = findings(run)
     return Page(
         title=_title(run),
@@ -162,75 +115,28 @@ def _page(whole: RecordedRun, beside: RecordedRun | None) -> Page:
         if first
         else (),
         findings=tuple(found_out),
-        evidence=_first_evidence(found_out[:FIRST_FINDINGS], all_tables, found),
+        evidence=_first_evidence(found_out[:FIRST_FINDINGS], parts, cells),
         drawing=with_hosts(draw(run.topology, link_rates(run, found_out)), run)
         if run.topology.devices
         else None,
-        explorer=explorer(run, partial(relabel_as_simulated, simulated=run.simulated)),
+        explorer=explorer(run),
         devices=devices(run),
         topology_notes=run.topology.notes,
-        parts={part.anchor: part for part in _parts(run, all_tables) if part.tables or part.charts},
+        parts=parts,
         best_sizes=tuple(format_size(size) for size in best.sizes) if best else (),
         best=tuple((label, tuple(map(_best, row))) for label, row in best.rows) if best else (),
-        patterns=tuple(
-            PagePattern(
-                row.cell.record.pattern,
-                row.cell.record.interface,
-                row.cell.record.access,
-                row.cell.record.path,
-                format_size(row.cell.record.size_bytes),
-                page_cell(row.cell, "bandwidth"),
-                ", ".join(f"{path} {bandwidth_number(rate)}" for path, rate in row.directions),
-                bandwidth_number(row.whole) if row.whole else "",
-                bandwidth_number(row.beside) if row.beside else "",
-            )
-            for row in all_tables.patterns
-        ),
-        topics=tuple(topics(run, found)),
-        views={anchor: tuple(view(run)) for anchor, view in VIEWS.items()},
-        warnings=tuple(all_tables.warnings),
-        not_measured=tuple(all_tables.not_measured),
-        method=method(run, found),
+        topics=tuple(topics(run)),
+        best_charts=tuple(best_way.charts(run)),
+        method=method(run, cells),
         manifest=manifest,
     )
 
 
-def _parts(run: Index, all_tables: Tables) -> Iterator[Topic]:
-    """Yields the parts of charts and tables that any run may have."""
-    lead = (
-        "What to see: where a curve turns flat, the link or the engine is the limit; below, a fixed cost. "
-        "One chart per kind of pair and link class, both axes logarithmic: medians over equal pairs with "
-        "their 95 % intervals, and the nominal peak per direction as a dotted line."
-    )
-    over_size = tuple(curves.over_size(run.cells, run.topology))
-    yield Topic("curves", "Bandwidth vs size", lead, charts=over_size)
-    lead = (
-        "The device that first writes a page decides where it is placed. Rows: memory kind; columns: the "
-        "device that touched first."
-    )
-    yield Topic("first-touch", "First touch", lead, tuple(map(result_table, all_tables.first_touch)))
-    lead = "How the sum of concurrent flows grows with the number of devices."
-    yield Topic("scaling", "Scaling", lead, charts=tuple(curves.over_flows(run.cells)))
-    lead = (
-        "One transfer split over several paths: one part takes the direct path; each relay (another GPU) "
-        "forwards a part in pieces through its own memory. The split makes all paths finish together; the "
-        "details of a cell list the parts."
-    )
-    yield Topic("routes", "Routes", lead, tuple(map(result_table, route_tables(run.cells))))
-    lead = (
-        "Time of one dependent load (each address comes from the previous load), for the working set in each "
-        "title. Dark cells have long times."
-    )
-    walked = curves.over_working_set(run.cells, run.topology, gpu_caches(run))
-    drawn = (walked,) if walked else ()
-    yield Topic("latency", "Latency", lead, tuple(map(result_table, all_tables.latency)), drawn)
-
-
 def _first_evidence(
-    first: Sequence[Finding], all_tables: Tables, found: Sequence[Result]
+    first: Sequence[Finding], parts: Mapping[str, Topic], cells: Sequence[Result]
 ) -> tuple[Evidence, ...]:
     wanted = {case for finding in first for case in cases_of(finding)}
-    return tuple(evidence(first, places(all_tables, found, wanted)))
+    return tuple(evidence(first, places(parts, cells, wanted)))
 
 
 def _title(run: Index) -> str:
@@ -241,11 +147,11 @@ def _title(run: Index) -> str:
 
 def _about(run: Index) -> str:
     suite = run.manifest.get("suite") or {}
-    told = (
+    text = (
         f"{suite.get('name', 'run')} on {subject(run.manifest)}",
         moment(str(run.manifest.get("started_at") or "")),
     )
-    return ", ".join(part for part in told if part)
+    return ", ".join(part for part in text if part)
 
 
 def _best(entry: Ranking | None) -> PageBest | None:
@@ -254,7 +160,7 @@ def _best(entry: Ranking | None) -> PageBest | None:
     details = f"{entry.variant.label()}\nmedian of {len(entry.group.cells)} path(s)"
     return PageBest(
         entry.variant.interface,
-        replace(entry.variant, cache="cold").label().partition(", ")[2],  # the row shows the cache state
+        replace(entry.variant, cache="cold").settings,  # the row shows the cache state
         rate(entry.group),
         ", ".join(tied_interfaces(entry)),
         details,

@@ -56,8 +56,8 @@ def record_data(manifest: Mapping[str, Any], records: Sequence[Record]) -> dict[
     own = _ALL - of_case - usual
     table, rows = _Table(manifest, own), {}
     for block, names, alike in (("case", of_case, attrgetter("case_id")), ("usual", usual, _identity)):
-        some, rows[block] = _distinct(records, alike)
-        table.add(some, names, block)
+        distinct, rows[block] = _distinct(records, alike)
+        table.add(distinct, names, block)
     table.add(records, own)
     return {
         "manifest": manifest,
@@ -93,13 +93,13 @@ class _Table:
             block: The name of the table's `rows` that say which of these a record has; '': each has its own.
         """
         extra = [(self.extra[name], attrgetter(name)) for name in _EXTRA if name in names]
-        for some, part in columns.parts(self._manifest, records, columns.COLUMN_NAMES.intersection(names)):
+        for group, part in columns.parts(self._manifest, records, columns.COLUMN_NAMES.intersection(names)):
             if _DIRECTIONS in part:
-                part[_DIRECTIONS] = [*map(_directions, some, part[_DIRECTIONS])]
+                part[_DIRECTIONS] = [*map(_directions, group, part[_DIRECTIONS])]
             for name, values in part.items():
                 self.columns[name].add(values)
             for column, value_of in extra:
-                column.add_any([*map(value_of, some)], self._texts.of)
+                column.add_any([*map(value_of, group)], self._texts.of)
         for name, own in (*self.columns.items(), *self.extra.items()):
             if name in names and isinstance(own, _Column):
                 own.block = block
@@ -183,8 +183,11 @@ class _Column:
         """Returns the distinct values as JSON text."""
         if self.kind == columns.NUMBER_KIND:
             return _short_numbers(list(self._places))
-        texts = [_short_json(one) if one and self.kind == columns.JSON_KIND else one for one in self._places]
-        return [_ENCODE(one).decode() for one in texts]
+        texts = [
+            _short_json(place) if place and self.kind == columns.JSON_KIND else place
+            for place in self._places
+        ]
+        return [_ENCODE(text).decode() for text in texts]
 
 
 class _Numbers:

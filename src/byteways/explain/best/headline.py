@@ -14,7 +14,13 @@ from byteways.explain.best.decisions import NEAR_SIZE_FACTOR, Decision, Decision
 from byteways.explain.best.methods import method
 from byteways.explain.best.ranking import Ranking, Rival
 from byteways.explain.best.wording_answers import many_at_once
-from byteways.explain.best.wording_rankings import faster_elsewhere, margin, runner_up, tied_interfaces
+from byteways.explain.best.wording_rankings import (
+    NO_LEAD_OVER,
+    faster_elsewhere,
+    margin,
+    runner_up,
+    tied_interfaces,
+)
 from byteways.explain.claims.phrases import rate, speed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, ResultGroup
@@ -25,8 +31,6 @@ from byteways.units import format_size
 SMALL_SIZES = (4 * 2**10, 2**20)
 #: Sizes from which on launch overhead no longer counts, so that one may stand for another.
 LARGE = 16 * 2**20
-#: Shown instead of a value: nothing measured near the size; too few rounds to rank.
-NOT_MEASURED, TOO_FEW_TO_RANK = "not measured", "too few rounds"
 #: Kinds of pair (selection.KINDS) in table order.
 ORDER = ("cpu-gpu", "gpu-cpu", "gpu-gpu", "gpu", "cpu", "cpu-cpu")
 PAIR_LABELS = {
@@ -80,6 +84,13 @@ class Lead:
     def margin(self) -> str:
         return margin(self.ranking)
 
+    def text(self, wanted: int, tie: str) -> str:
+        """`copy 396 GB/s, 5.4 % over kernel`; `tie` stands before those from which it does not differ."""
+        at = self.size_said(wanted)
+        result = f"{self.name} {self.figure}{' ' + at if at else ''}"
+        parts = result, margin(self.ranking, tie=tie), self.by_default, self.many, self.doubts
+        return ", ".join(filter(None, parts))
+
     @property
     def figure(self) -> str:
         """`396 GB/s`, `197 to 392 GB/s` if the pairs differ; of small transfers `2.51 µs (1.63 GB/s)`."""
@@ -113,7 +124,7 @@ class Lead:
     @property
     def how(self) -> str:
         """Access, memory and options if not default: `write`, `pinned`."""
-        return self.variant.label().partition(", ")[2]
+        return self.variant.settings
 
     def size_said(self, wanted: int) -> str:
         """`at 64 KiB` if that is not the column's size."""
@@ -122,9 +133,10 @@ class Lead:
 
 @dataclass(frozen=True)
 class Gap:
-    """Why there is no lead."""
+    """Why there is no lead, and whether anything was measured."""
 
     reason: str
+    measured: bool
 
 
 @dataclass(frozen=True)
@@ -176,8 +188,7 @@ def headline(run: RecordedRun) -> Headline | None:
 
 
 def _was_measured(entry: Lead | Gap) -> bool:
-    """Whether anything was measured there."""
-    return entry != Gap(NOT_MEASURED)
+    return isinstance(entry, Lead) or entry.measured
 
 
 def _reach(decision: Decision) -> float:
@@ -189,9 +200,9 @@ def _entry(index: Index, found: Decisions, place: Place, wanted: int) -> Lead | 
     large = wanted == found.large_bytes
     decision = found.large(place) if large else found.near(place, wanted)
     if decision is None or (large and decision.size_bytes < min(LARGE, wanted)):
-        return Gap(NOT_MEASURED)
+        return Gap(f"not {index.voice.measured}", measured=False)
     if decision.ranking is None:
-        return Gap(TOO_FEW_TO_RANK)
+        return Gap("too few rounds", measured=True)
     best = decision.ranking.group
     name = method(best.cells, index.topology)
     return Lead(decision.ranking, decision.size_bytes, name, many_at_once(decision.many, best))
@@ -225,18 +236,15 @@ def best_first(found: Headline | None) -> list[dict[str, Any]]:
     ]
 
 
-def rows_of_text(found: Headline) -> list[tuple[str, ...]]:
-    """Returns rows for a terminal: `copy 396 GB/s, 5.4 % over kernel`."""
+def rows_of_text(found: Headline, tie: str = NO_LEAD_OVER) -> list[tuple[str, ...]]:
+    """Returns rows for a terminal or a notebook; `tie`: see Lead.text."""
     return [
-        (label, *(_text(lead, size) for lead, size in zip(leads, found.sizes, strict=True)))
+        (
+            label,
+            *(
+                lead.reason if isinstance(lead, Gap) else lead.text(size, tie)
+                for lead, size in zip(leads, found.sizes, strict=True)
+            ),
+        )
         for label, leads in found.rows
     ]
-
-
-def _text(lead: Lead | Gap, wanted: int) -> str:
-    if isinstance(lead, Gap):
-        return lead.reason
-    at = lead.size_said(wanted)
-    first = f"{lead.name} {lead.figure}{' ' + at if at else ''}"
-    parts = first, lead.margin, lead.by_default, lead.many, lead.doubts
-    return ", ".join(part for part in parts if part)

@@ -25,9 +25,11 @@ from byteways.units import format_size
 
 #: Ways of one interface that a sentence names; more are counted.
 MOST_NAMED_WAYS = 3
+#: Before the names of what the best does not lead.
+NO_LEAD_OVER = f"{NO_DIFFERENCE} from"
 
 
-def margin(ranking: Ranking, names: Mapping[str, str] = MappingProxyType({})) -> str:
+def margin(ranking: Ranking, names: Mapping[str, str] = MappingProxyType({}), tie: str = NO_LEAD_OVER) -> str:
     """`5.4 % over kernel`, `2.2 × kernel`, `no significant difference from kernel`, or that there is no
     other.
 
@@ -36,10 +38,11 @@ def margin(ranking: Ranking, names: Mapping[str, str] = MappingProxyType({})) ->
     Args:
         ranking: Of one size.
         names: What the table calls an interface; others keep their name.
+        tie: Says that there is no significant difference from those that follow.
     """
     if ties := tied_interfaces(ranking):
         called = [names.get(name, name) for name in ties]
-        return f"{_level(_ties_with(ranking, ties))} {listed(called)}"
+        return f"{_level(_ties_with(ranking, ties), tie)} {listed(called)}"
     if next_ := runner_up(ranking):
         claim = next_.claim
         over = f"{gain_of(claim)} over" if claim.effect < 2 else f"{factor(claim)} ×"
@@ -53,13 +56,13 @@ def _ties_with(ranking: Ranking, interfaces: Sequence[str]) -> list[Claim]:
     return [one.claim for one in ranking.ties if one.variant.interface in interfaces]
 
 
-def _level(claims: Sequence[Claim]) -> str:
-    """'no significant difference from', or what else keeps the best from a lead."""
+def _level(claims: Sequence[Claim], tie: str = NO_LEAD_OVER) -> str:
+    """`tie`, or what else keeps the best from a lead."""
     if any(claim.verdict != TIE for claim in claims):
         return "on some paths behind"
     if any(claim.undecided for claim in claims):
         return f"{UNDECIDED} ({ratio_between(claims)}) against"
-    return f"{NO_DIFFERENCE} from"
+    return tie
 
 
 def tied_interfaces(ranking: Ranking) -> tuple[str, ...]:

@@ -52,25 +52,30 @@ class Explanation:
 
 def explanations(topology: Topology, predicted: Predictions) -> list[Explanation]:
     """Returns one per setting with a case below prediction; serialised flows are no evidence."""
-    found = []
+    explanations_found = []
     cases = [case for case in predicted.cases if "serialised" not in case.cell.warning_ids]
     loads = _Loads(predicted)
-    for setting, same in group_by(cases, lambda case: case.setting).items():
-        if any(case.held_back for case in same):
-            found.append(_explain(topology, setting, same, loads))
-    return [_without_excluded_names(one, [other for other in found if other is not one]) for one in found]
+    for setting, members in group_by(cases, lambda case: case.setting).items():
+        if any(case.held_back for case in members):
+            explanations_found.append(_explain(topology, setting, members, loads))
+    return [
+        _without_excluded_names(
+            explanation, [other for other in explanations_found if other is not explanation]
+        )
+        for explanation in explanations_found
+    ]
 
 
-def _without_excluded_names(one: Explanation, others: Sequence[Explanation]) -> Explanation:
+def _without_excluded_names(explanation: Explanation, others: Sequence[Explanation]) -> Explanation:
     """Removes names of a bottleneck that another setting rules out: kernels use no copy engine."""
     known = [set(bottleneck.names) for other in others for bottleneck in other.bottlenecks]
     kept = []
-    for bottleneck in one.bottlenecks:
+    for bottleneck in explanation.bottlenecks:
         names = bottleneck.names
         for other in known:
             names = tuple(name for name in names if name in other) or names
         kept.append(replace(bottleneck, names=names))
-    return replace(one, bottlenecks=tuple(kept))
+    return replace(explanation, bottlenecks=tuple(kept))
 
 
 #: Flows of a case, as bits: bit 0 stands for its first flow.
@@ -106,11 +111,11 @@ class _Below:
 
     def holds(self, members: Sequence[_Bits], capacity: float) -> _Bits:
         """Returns the flows that use a full member: shared by several flows, and loaded to its capacity."""
-        found = 0
+        held = 0
         for flows in members:
             if flows & (flows - 1) and self.load(flows) >= FULL * capacity:
-                found |= flows
-        return found
+                held |= flows
+        return held
 
 
 def _sum(rates: Sequence[float], flows: _Bits) -> float:
@@ -121,23 +126,28 @@ def _explain(
     topology: Topology, setting: tuple[object, ...], cases: Sequence[Together], seen: _Loads
 ) -> Explanation:
     pairs = [case for case in cases if case.held_back and len(case.flows) == 2]
-    told = [
+    below = [
         _Below(case, seen.place(case.carried), case.held_back, sum(1 << index for index in case.slow), {})
         for case in cases
     ]
-    candidates = _candidates(resources(topology, cases, pairs), told, seen)
-    held = [index for index, one in enumerate(told) if one.held_back]
-    chosen = _chosen(candidates, told, held)
-    explained = [index for index in held if _explained(chosen, told, index)]
-    holding = {index: [one for one in chosen if one.holds[index] & told[index].slow] for index in explained}
+    candidates = _candidates(resources(topology, cases, pairs), below, seen)
+    held = [index for index, candidate in enumerate(below) if candidate.held_back]
+    chosen = _chosen(candidates, below, held)
+    explained = [index for index in held if _explained(chosen, below, index)]
+    holding = {
+        index: [candidate for candidate in chosen if candidate.holds[index] & below[index].slow]
+        for index in explained
+    }
     bottlenecks = []
-    for one in chosen:
-        mine = [index for index in explained if one in holding[index]]
+    for candidate in chosen:
+        mine = [index for index in explained if candidate in holding[index]]
         if not mine:
             continue
         example = min(mine, key=lambda index: (len(holding[index]), cases[index].kept))
         held_back = tuple(cases[index] for index in mine)
-        bottlenecks.append(Bottleneck(one.resource, one.names, one.capacity, held_back, cases[example]))
+        bottlenecks.append(
+            Bottleneck(candidate.resource, candidate.names, candidate.capacity, held_back, cases[example])
+        )
     rest = tuple(cases[index] for index in held if index not in explained)
     return Explanation(setting, tuple(bottlenecks), rest)
 
@@ -149,38 +159,38 @@ def _chosen(
     chosen: list[_Candidate] = []
     while len(chosen) < MOST_RESOURCES:
         best = max(
-            candidates, key=lambda one: _score([*chosen, one], cases, held), default=None
+            candidates, key=lambda candidate: _score([*chosen, candidate], cases, held), default=None
         )  # among equals the first, which is the most specific
         if best is None or _score([*chosen, best], cases, held) <= _score(chosen, cases, held):
             break
         chosen.append(best)
     explained = [index for index in held if _explained(chosen, cases, index)]
-    for one in list(chosen):  # remove those made redundant by later ones
-        rest = [other for other in chosen if other is not one]
+    for each in list(chosen):  # remove those made redundant by later ones
+        rest = [other for other in chosen if other is not each]
         if all(_explained(rest, cases, index) for index in explained):
             chosen = rest
     return [
-        one
-        for one in chosen
-        if sum(bool(one.holds[index] & cases[index].slow) for index in explained) >= LEAST_CASES
+        each
+        for each in chosen
+        if sum(bool(each.holds[index] & cases[index].slow) for index in explained) >= LEAST_CASES
     ]
 
 
-def _candidates(found: Sequence[Resource], cases: Sequence[_Below], seen: _Loads) -> list[_Candidate]:
+def _candidates(all_resources: Sequence[Resource], cases: Sequence[_Below], seen: _Loads) -> list[_Candidate]:
     """Returns resources that could limit LEAST_CASES cases; merges equal users, keeping all names."""
     by_users: dict[object, _Candidate] = {}
-    for resource in found:
+    for resource in all_resources:
         members = [seen.users_of(uses) for uses in resource.uses]
-        users = [[seen.indices(one.place, member) for member in members] for one in cases]
+        users = [[seen.indices(case.place, member) for member in members] for case in cases]
         if not _limits_enough(users, cases, 0.0):
             continue
-        capacity = max(one.load(flows) for one, each in zip(cases, users, strict=True) for flows in each)
+        capacity = max(case.load(flows) for case, each in zip(cases, users, strict=True) for flows in each)
         if not _limits_enough(users, cases, capacity):
             continue
         capacity = max(capacity, seen.most(members))
         if not _limits_enough(users, cases, capacity):
             continue
-        holds = tuple(one.holds(each, capacity) for one, each in zip(cases, users, strict=True))
+        holds = tuple(case.holds(each, capacity) for case, each in zip(cases, users, strict=True))
         twin = by_users.get(holds)
         if twin is None:
             by_users[holds] = _Candidate(resource, (resource.name,), capacity, holds)
@@ -192,8 +202,8 @@ def _candidates(found: Sequence[Resource], cases: Sequence[_Below], seen: _Loads
 def _limits_enough(users: Sequence[Sequence[_Bits]], cases: Sequence[_Below], capacity: float) -> bool:
     """Whether members of this capacity would limit LEAST_CASES cases."""
     limited = 0
-    for one, members in zip(cases, users, strict=True):
-        limited += one.held_back and bool(one.holds(members, capacity) & one.slow)
+    for case, members in zip(cases, users, strict=True):
+        limited += case.held_back and bool(case.holds(members, capacity) & case.slow)
         if limited == LEAST_CASES:
             return True
     return False
@@ -219,18 +229,18 @@ class _Loads:
         self._most: dict[_Users, float] = {}
         for case in predicted.cases:
             self.place(case.carried)
-        for one in predicted.seen:
-            self._rates[self.place(one.carried)].append(one.rates)
+        for each in predicted.seen:
+            self._rates[self.place(each.carried)].append(each.rates)
 
     def place(self, carried: Sequence[Carried]) -> int:
         """Returns the number of these devices together."""
-        devices = tuple([one for _, one, _ in carried])
+        devices = tuple([device for _, device, _ in carried])
         place = self._places.get(devices)
         if place is None:
             place = self._places[devices] = len(self._rates)
             self._rates.append([])
             self._devices.append(devices)
-            self._flows |= {one: flow for flow, one, _ in carried}
+            self._flows |= {device: flow for flow, device, _ in carried}
         return place
 
     def users_of(self, uses: Uses) -> _Users:
@@ -246,7 +256,7 @@ class _Loads:
         known = self._indices.get((place, member))
         if known is None:
             devices = self._devices[place]
-            known = sum(1 << index for index, one in enumerate(devices) if one in member)
+            known = sum(1 << index for index, device in enumerate(devices) if device in member)
             self._indices[place, member] = known
         return known
 
@@ -282,7 +292,7 @@ def _explained(chosen: Sequence[_Candidate], cases: Sequence[_Below], index: int
 
 
 def _held_flows(chosen: Sequence[_Candidate], index: int) -> _Bits:
-    found = 0
-    for one in chosen:
-        found |= one.holds[index]
-    return found
+    held = 0
+    for candidate in chosen:
+        held |= candidate.holds[index]
+    return held

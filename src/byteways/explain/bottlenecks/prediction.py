@@ -123,7 +123,7 @@ class Predictions:
 def predictions(index: Index) -> Predictions:
     """Predicts the sums of a run's concurrent cases."""
     ways = _Ways(index)
-    found, lacking = [], 0
+    predicted, lacking = [], 0
     for cell in index.ranked:
         record = cell.record
         if record.pattern in _NO_SUM or not _counted(record.interface) or not _together_long(cell):
@@ -134,8 +134,8 @@ def predictions(index: Index) -> Predictions:
         if len(alone) < len(flows) or rates is None:
             lacking += 1
             continue
-        found.append(_together(cell, flows, alone, rates, ways))
-    return Predictions(tuple(found), lacking, tuple(ways.seen))
+        predicted.append(_together(cell, flows, alone, rates, ways))
+    return Predictions(tuple(predicted), lacking, tuple(ways.seen))
 
 
 def _together_long(cell: Result) -> bool:
@@ -255,15 +255,15 @@ class _Ways:
 
     def capacities(self, interface: str, names: Iterable[str]) -> dict[str, float]:
         """Returns bytes/s by arc: the highest load measured, or nominal rate × best fraction of its kind."""
-        found = {}
+        known = {}
         for name in names:
             arc, most = self._arcs[name], self._best.get(interface, {}).get(name, 0.0)
             if arc.capacity is not None:
                 part = self._efficiency.get(interface, {}).get(_kind(arc), 1.0)
                 usual = part * arc.capacity
                 slow = most < HELD_BACK * usual and self._explains(interface, name)
-                found[name] = most if slow else max(most, usual)
-        return found
+                known[name] = most if slow else max(most, usual)
+        return known
 
     def _explains(self, interface: str, name: str) -> bool:
         """Whether only this arc can hold back several flows that cross it: by the same interface each other

@@ -112,17 +112,19 @@ def resources(
         cases: All cases of one setting.
         pairs_held_back: Cases of two GPUs below prediction: they share something hidden.
     """
-    found = [*_links(topology, cases), *_memories(topology, cases), *_packages(topology)]
-    found += _hidden(topology, pairs_held_back)
-    found += _engines(topology, cases)
-    found += _gpus(topology)
-    return found
+    candidates = [*_links(topology, cases), *_memories(topology, cases), *_packages(topology)]
+    candidates += _hidden(topology, pairs_held_back)
+    candidates += _engines(topology, cases)
+    candidates += _gpus(topology)
+    return candidates
 
 
-def _each(names: Sequence[str], each: Callable[[str], Uses], one: str, all_: str) -> Iterator[Resource]:
+def _each(
+    names: Sequence[str], each: Callable[[str], Uses], name_of_one: str, all_: str
+) -> Iterator[Resource]:
     """Yields a resource for every name, then the family of all."""
     for name in names:
-        yield Resource(one.format(name), (each(name),))
+        yield Resource(name_of_one.format(name), (each(name),))
     if len(names) > 1:
         yield Resource(all_, tuple(each(name) for name in names))
 
@@ -192,15 +194,15 @@ def _hidden(topology: Topology, pairs: Sequence[Together]) -> Iterator[Resource]
                 joined = gpus.union(*(group for group in groups if group & gpus))
                 groups = [group for group in groups if not group & gpus] + [joined]
         names = topology.names("gpu")
-        found = [
+        uplinks = [
             (", ".join(name for name in names if name in group), BetweenHost(group, direction))
             for group in groups
         ]
-        for text, uses in found:
+        for text, uses in uplinks:
             yield Resource(_hidden_name(text, direction), (uses,), text)
-        if len(found) > 1:
-            text = "; ".join(text for text, _ in found)
-            yield Resource(_hidden_name(text, direction), tuple(uses for _, uses in found), text)
+        if len(uplinks) > 1:
+            text = "; ".join(text for text, _ in uplinks)
+            yield Resource(_hidden_name(text, direction), tuple(uses for _, uses in uplinks), text)
 
 
 def _hidden_name(gpus: str, direction: str) -> str:

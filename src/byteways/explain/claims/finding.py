@@ -30,22 +30,32 @@ from byteways.record.record import Record
 class Finding:
     """One sentence with its detail, its entry in the list of findings, and its importance (greater first)."""
 
-    title: str
+    sentence: str
     detail: str
     priority: Priority
     importance: float
     claims: tuple[Claim, ...] = ()
     results: tuple[Operand, ...] = ()
     rests_on: tuple[str, ...] = ()
-    about: tuple[Hashable, ...] = ()  # what the title names, apart from figures, if others may name it, too
+    about: tuple[Hashable, ...] = ()  # what it names, except figures, if others may name it, too
+    simulated: bool = False
+    traits: str = ""  # in what it differs from another finding about the same
+
+    @property
+    def title(self) -> str:
+        """The sentence as it can be quoted alone."""
+        lead = "Simulated: " if self.simulated else ""
+        return f"{lead}{self.sentence}{f' [{self.traits}]' if self.traits else ''}"
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain data in base units."""
-        plain = {name: value for name, value in vars(self).items() if name not in ("priority", "about")}
         return {
-            **plain,
+            "title": self.title,
+            "detail": self.detail,
+            "importance": self.importance,
             "claims": [claim.to_json() for claim in self.claims],
             "results": [asdict(result) for result in self.results],
+            "rests_on": self.rests_on,
         }
 
 
@@ -68,7 +78,7 @@ def finding(
         results: The results that it quotes.
         claims: The comparisons that it makes.
         more: Orders several findings of one entry; added to its weight.
-        about: All that the title names apart from figures, where other findings may name the same.
+        about: All that the title names except figures, where other findings may name the same.
     """
     claims = tuple(claims)
     rests_on = dict.fromkeys(what for claim in claims for what in claim.rests_on)

@@ -109,15 +109,15 @@ def in_rows(title: str, caption: str, values: Axis, rows: Sequence[str], series:
         rows: Their names.
         series: Whose points have their row as `y`.
     """
-    bars = [one for one in series if one.kind == "bars"]
+    bars = [line for line in series if line.kind == "bars"]
     width = FILLED / max(len(bars), 1)
     placed = []
-    for one in series:
-        if one.kind == "bars":
-            shift = (bars.index(one) - (len(bars) - 1) / 2) * width
-            points = tuple(replace(point, y=point.y + shift) for point in one.points)
-            one = replace(one, points=points, width=width)
-        placed.append(one)
+    for line in series:
+        if line.kind == "bars":
+            shift = (bars.index(line) - (len(bars) - 1) / 2) * width
+            points = tuple(replace(point, y=point.y + shift) for point in line.points)
+            line = replace(line, points=points, width=width)
+        placed.append(line)
     return Chart(title, caption, values, Axis(names=tuple(rows)), tuple(placed))
 
 
@@ -128,7 +128,7 @@ def of_rows(points: Sequence[Point | None]) -> tuple[Point, ...]:
 
 def ratio_axis(label: str, series: Sequence[Series], farthest: float = inf) -> Axis:
     """Returns a logarithmic axis around 1, as far as the ratios go, or to `farthest` if most are within."""
-    values = [max(point.y, 1 / point.y) for one in series for point in one.points if point.y > 0]
+    values = [max(point.y, 1 / point.y) for line in series for point in line.points if point.y > 0]
     reach = max([*values, LEAST_REACH])
     if reach > farthest and 2 * sum(value <= farthest for value in values) > len(values):
         reach = farthest

@@ -31,13 +31,13 @@ HUBS = {"gpu": "one GPU", "cpu": "one NUMA domain"}
 LOGARITHMIC_FROM = 100.0
 
 
-def over_size(found: Sequence[Result], topology: Topology) -> list[Chart]:
+def over_size(results: Sequence[Result], topology: Topology) -> list[Chart]:
     """Returns a chart per kind of pair and link class, one more for warm caches, and one for options; only
     series with at least two sizes, and of many those that are fastest at their largest.
     """
     drawn = []
     grouped = group_by(
-        [cell for cell in unidirectional(found) if cell.record.interface not in WITH_OWN_TABLES],
+        [cell for cell in unidirectional(results) if cell.record.interface not in WITH_OWN_TABLES],
         lambda cell: (
             kind(cell),
             link_class(topology, cell),
@@ -50,9 +50,9 @@ def over_size(found: Sequence[Result], topology: Topology) -> list[Chart]:
         grouped.items(), key=lambda item: (order.index(item[0][0]), item[0][2:])
     ):
         series = [
-            Series(same.label(), points)
-            for same, some in sorted(group_by(members, variant).items())
-            if len(points := _points(some, 1e9)) > 1
+            Series(way.label(), points)
+            for way, cells in sorted(group_by(members, variant).items())
+            if len(points := _points(cells, 1e9)) > 1
         ]
         if series:
             peaks = {cell.peak for cell in members if cell.peak}
@@ -64,11 +64,11 @@ def over_size(found: Sequence[Result], topology: Topology) -> list[Chart]:
 
 def over_size_chart(title: str, series: Sequence[Series], peak: float | None) -> Chart:
     """Returns the chart of some interfaces; `peak` in bytes/s if they share one."""
-    fastest = sorted(series, key=lambda one: -one.points[-1].y)[:MOST_DIRECT]
-    chosen = tuple(one for one in series if one in fastest)
+    fastest = sorted(series, key=lambda line: -line.points[-1].y)[:MOST_DIRECT]
+    chosen = tuple(line for line in series if line in fastest)
     caption, levels = [], []
     if peak:
-        greatest = max(point.y for one in series for point in one.points)
+        greatest = max(point.y for line in series for point in line.points)
         if peak <= FAR_PEAK * greatest * 1e9:
             levels.append(ReferenceLine(f"peak {format_bandwidth(peak)}", peak / 1e9))
         else:
@@ -80,7 +80,7 @@ def over_size_chart(title: str, series: Sequence[Series], peak: float | None) ->
 
 def _points(members: Sequence[Result], scale: float) -> tuple[Point, ...]:
     by_size = group_by(members, lambda cell: cell.record.size_bytes)
-    return tuple(result_point(size, pool(some), scale) for size, some in sorted(by_size.items()))
+    return tuple(result_point(size, pool(cells), scale) for size, cells in sorted(by_size.items()))
 
 
 def result_point(x: float, result: Result | ResultGroup, scale: float = 1e9) -> Point:
@@ -108,27 +108,27 @@ class Fans:
         return Series(self.name.format(self.hub), self.points)
 
 
-def over_flows(found: Sequence[Result]) -> list[Chart]:
+def over_flows(results: Sequence[Result]) -> list[Chart]:
     """Returns a chart for each kind of hub: fans of growing width at their largest size, of two widths at
     least.
     """
-    hubs = group_by(_fans(found), lambda one: "GPUs" if one.hub.startswith("gpu") else "the host")
-    return [over_flows_chart(hub, some) for hub, some in hubs.items()]
+    hubs = group_by(_fans(results), lambda fan: "GPUs" if fan.hub.startswith("gpu") else "the host")
+    return [over_flows_chart(hub, members) for hub, members in hubs.items()]
 
 
-def _fans(found: Sequence[Result]) -> Iterator[Fans]:
-    fans = [cell for cell in found if cell.record.pattern in ("fan-in", "fan-out")]
+def _fans(results: Sequence[Result]) -> Iterator[Fans]:
+    fans = [cell for cell in results if cell.record.pattern in ("fan-in", "fan-out")]
     singles = group_by(
-        [cell for cell in unidirectional(found) if cell.record.cache == "cold"],
+        [cell for cell in unidirectional(results) if cell.record.cache == "cold"],
         lambda cell: (cell.variant, cell.record.size_bytes),
     )
-    for (pattern, hub, other, same), members in group_by(fans, _fan_key).items():
+    for (pattern, hub, other, setting), members in group_by(fans, _fan_key).items():
         size = max(cell.record.size_bytes for cell in members)
         widths = group_by(
             [cell for cell in members if cell.record.size_bytes == size], lambda cell: len(cell.record.flows)
         )
-        alone = [cell for cell in singles.get((same, size), ()) if _one_of(cell, pattern, hub, other)]
-        points = {width: pool(some) for width, some in widths.items()}
+        alone = [cell for cell in singles.get((setting, size), ()) if _one_of(cell, pattern, hub, other)]
+        points = {width: pool(cells) for width, cells in widths.items()}
         # Flows over links of different widths have no common single-flow rate.
         if alone and len({cell.peak for cell in alone}) == 1 and 1 not in points:
             points[1] = pool(alone)
@@ -136,20 +136,20 @@ def _fans(found: Sequence[Result]) -> Iterator[Fans]:
             continue
         ends = f"{_plural(other)} to {{}}" if pattern == "fan-in" else f"{{}} to {_plural(other)}"
         made = tuple(result_point(width, group) for width, group in sorted(points.items()))
-        yield Fans(hub, f"{ends}: {same.label()}", size, made)
+        yield Fans(hub, f"{ends}: {setting.label()}", size, made)
 
 
 def over_flows_chart(hub: str, fans: Sequence[Fans]) -> Chart:
     """Charts sums over the number of concurrent flows, with the multiple of one flow for comparison."""
     shown = fans if len(fans) <= MOST_HUBS else _over_hubs(fans)
-    series = [one.series() for one in shown]
-    widest = max(point.x for one in fans for point in one.points)
-    single = [one.points[0].y for one in fans if one.points[0].x == 1]
+    series = [fan.series() for fan in shown]
+    widest = max(point.x for fan in fans for point in fan.points)
+    single = [fan.points[0].y for fan in fans if fan.points[0].x == 1]
     if single:
         ends = Point(1, max(single)), Point(widest, max(single) * widest)
         label = "multiples of one flow alone"
         series.append(Series(label, ends, colour=SOFT, dash="dotted", symbol="none"))
-    sizes = sorted({one.size_bytes for one in fans})
+    sizes = sorted({fan.size_bytes for fan in fans})
     caption = (
         f"Sum over all flows in their common window, {', '.join(map(format_size, sizes))} each. A line "
         "that falls below the dotted one has reached a shared bottleneck."
@@ -162,11 +162,11 @@ def over_flows_chart(hub: str, fans: Sequence[Fans]) -> Chart:
 
 def _over_hubs(fans: Sequence[Fans]) -> list[Fans]:
     """Returns one line for all hubs of a kind: medians, over the range of their intervals."""
-    alike = group_by(fans, lambda one: (one.name, HUBS[one.hub[:3]], one.size_bytes))
+    alike = group_by(fans, lambda fan: (fan.name, HUBS[fan.hub[:3]], fan.size_bytes))
     pooled = []
     for (name, hub, size), members in sorted(alike.items()):
-        at = [{point.x: point for point in one.points} for one in members]
-        shared = [[one[x] for one in at] for x in sorted(at[0]) if all(x in one for one in at)]
+        at = [{point.x: point for point in member.points} for member in members]
+        shared = [[fan[x] for fan in at] for x in sorted(at[0]) if all(x in fan for fan in at)]
         medians = tuple(
             Point(
                 points[0].x,
@@ -198,24 +198,24 @@ def _one_of(cell: Result, pattern: str, hub: str, other: str) -> bool:
 
 
 def over_working_set(
-    found: Sequence[Result], topology: Topology, gpu_caches: Mapping[str, int]
+    results: Sequence[Result], topology: Topology, gpu_caches: Mapping[str, int]
 ) -> Chart | None:
     """Returns the latency of a dependent load, a series per executor and memory; None without two sizes.
 
     Args:
-        found: All cells.
+        results: All cells.
         topology: The machine, with its CPU caches.
         gpu_caches: Bytes of each GPU's last-level cache, where known.
     """
-    both = len({cell.record.cache for cell in chases(found)}) > 1
-    by_place = group_by(chases(found), lambda cell: _place(cell, both))
+    both = len({cell.record.cache for cell in chases(results)}) > 1
+    by_place = group_by(chases(results), lambda cell: _place(cell, both))
     series = tuple(
-        Series(label, points) for label, some in by_place.items() if len(points := _points(some, 1)) > 1
+        Series(label, points) for label, members in by_place.items() if len(points := _points(members, 1)) > 1
     )
     if not series:
         return None
-    walked = {cell.record.executor for cell in chases(found)}
-    sizes = [point.x for one in series for point in one.points]
+    walked = {cell.record.executor for cell in chases(results)}
+    sizes = [point.x for line in series for point in line.points]
     caches = cache_marks([device for device in topology.devices if device.name in walked], gpu_caches)
     inside = tuple(
         replace(mark, label=f"{mark.label} {format_size(round(mark.at))}")
@@ -236,7 +236,11 @@ def cache_marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tup
         if device.kind == "gpu":
             caches = [("last-level cache", gpu_caches.get(device.name, 0))]
         else:
-            caches = [(f"L{one.level}", one.size_bytes) for one in device.caches if one.kind != "instruction"]
+            caches = [
+                (f"L{cache.level}", cache.size_bytes)
+                for cache in device.caches
+                if cache.kind != "instruction"
+            ]
         for name, size_bytes in caches:
             if size_bytes:
                 owners.setdefault((name, size_bytes), []).append(device.name)

@@ -1,14 +1,14 @@
-"""Two-dimensional tables of unformatted values: GPU matrices, host memory, first touch, latency."""
+"""Two-dimensional tables of results: GPU matrices, host memory, first touch, latency."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from byteways.explain.display.numbers import METRIC_UNITS, cell_number, peaks_of
+from byteways.explain.display.table import Table, TableResult, shaded
 from byteways.explain.results.selection import (
-    REPRESENTS_LARGEST_FACTOR,
     at_largest,
-    chases,
     concurrent,
     kind,
     label_order,
@@ -17,40 +17,10 @@ from byteways.explain.results.selection import (
 )
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
-from byteways.plan.memory import is_device
 from byteways.units import format_size
 
 #: From this number of single-pair matrices on, they are merged into a list.
 LISTED_FROM = 3
-
-
-@dataclass(frozen=True)
-class GridRow:
-    label: str
-    cells: tuple[Result | None, ...]
-
-
-@dataclass(frozen=True)
-class Grid:
-    """`rows` × `columns`; `quantity` is "bandwidth" (bytes/s) or "latency" (ns)."""
-
-    title: str
-    corner: str  # what rows and columns are
-    columns: tuple[str, ...]
-    rows: tuple[GridRow, ...]
-    quantity: str
-    size_bytes: int | None
-    note: str = ""
-
-    def heading(self) -> str:
-        """The title, with the size if all values share one."""
-        if self.size_bytes is None:
-            return self.title
-        between = " " if self.quantity == "latency" else " at "
-        return f"{self.title}{between}{format_size(self.size_bytes)}"
-
-    def members(self) -> list[Result]:
-        return [cell for row in self.rows for cell in row.cells if cell is not None]
 
 
 def grid_of(
@@ -60,43 +30,76 @@ def grid_of(
     *,
     quantity: str = "bandwidth",
     note: str = "",
-) -> Grid:
-    """Returns a grid of (row, column, cell); rows and columns that are devices are sorted by name."""
-    at = {(row, column): cell for row, column, cell in members}
-    rows = sorted(dict.fromkeys(str(row) for row, _ in at), key=label_order)
-    columns = sorted(dict.fromkeys(str(column) for _, column in at), key=label_order)
+) -> Table:
+    """Returns a table of (row, column, result); rows and columns that are devices are sorted by name."""
+    at = {(str(row), str(column)): cell for row, column, cell in members}
+    rows = sorted({row for row, _ in at}, key=label_order)
+    columns = sorted({column for _, column in at}, key=label_order)
+    return table_of_results(title, corner, (rows, columns), at, quantity=quantity, note=note)
+
+
+def table_of_results(
+    title: str,
+    corner: str,
+    names: tuple[Sequence[str], Sequence[str]],
+    at: Mapping[tuple[str, str], Result],
+    *,
+    quantity: str = "bandwidth",
+    note: str = "",
+) -> Table:
+    """Returns a shaded table of results, with their size in the title if all have the same.
+
+    Args:
+        title: Of the table.
+        corner: What rows and columns are.
+        names: Of the rows, and of the columns.
+        at: Results by row and column.
+        quantity: "bandwidth" or "latency".
+        note: Below the table, after the peaks.
+    """
     sizes = {cell.record.size_bytes for cell in at.values()}
-    return Grid(
-        title,
+    size = f"{' ' if quantity == 'latency' else ' at '}{format_size(sizes.pop())}" if len(sizes) == 1 else ""
+    # Transfers within a device would outshine those over links.
+    over_links = [cell for cell in at.values() if cell.source.device != cell.destination.device]
+    compared = over_links if over_links and quantity == "bandwidth" else list(at.values())
+    greatest = max((cell.value for cell in compared), default=1.0)
+    chosen = {cell.record.case_id for cell in compared}
+    results = {ends: TableResult(cell, quantity) for ends, cell in at.items()}
+    peaks = peaks_of(at.values()) if quantity == "bandwidth" else ""
+    table = shaded(
+        f"{title}{size}",
         corner,
-        tuple(columns),
-        tuple(GridRow(row, tuple(at.get((row, column)) for column in columns)) for row in rows),
-        quantity,
-        sizes.pop() if len(sizes) == 1 else None,
-        note,
+        names,
+        at,
+        lambda cell: cell_number(cell, quantity),
+        lambda cell: cell.value / greatest if cell.record.case_id in chosen else None,
+        missing="",
+        note="; ".join(filter(None, (peaks, note))),
     )
+    behind = ((None, *(results.get((row, column)) for column in names[1])) for row in names[0])
+    return replace(table, results=tuple(behind), unit=METRIC_UNITS[quantity])
 
 
-def matrices(found: Sequence[Result], size_bytes: int | None = None) -> list[Grid]:
+def matrices(results: Sequence[Result]) -> list[Table]:
     """Returns a matrix per interface, access and options: source GPUs down, destination GPUs across.
 
     Copies within a GPU are on the diagonal of their interface's matrices. Variants measured on a single pair
     (such as options) are listed by pair and size if there are many.
     """
-    between = at_largest(_of_kind(unidirectional(found), "gpu-gpu"), size_bytes)
-    inside = _of_kind(unidirectional(found), "gpu")
+    between = at_largest(_of_kind(unidirectional(results), "gpu-gpu"))
+    inside = _of_kind(unidirectional(results), "gpu")
     groups = dict(sorted(group_by(between, variant).items()))
-    single = {same for same, members in groups.items() if len(members) == 1}
+    single = {way for way, members in groups.items() if len(members) == 1}
     listed = single if len(single) >= LISTED_FROM else set()
-    grids = [_matrix(same, members, inside) for same, members in groups.items() if same not in listed]
-    alone = [members[0] for same, members in groups.items() if same in listed]
+    grids = [_matrix(way, members, inside) for way, members in groups.items() if way not in listed]
+    alone = [members[0] for way, members in groups.items() if way in listed]
     for _, members in sorted(group_by(alone, lambda cell: -cell.record.size_bytes).items()):
         rows = ((cell.variant.label(), cell.record.path, cell) for cell in members)
         grids.append(grid_of("Between GPUs, one pair only", "interface, access, options \\ path", rows))
-    return grids + bidirectional_matrices(found, size_bytes)
+    return grids + bidirectional_matrices(results)
 
 
-def _matrix(variant: Variant, members: Sequence[Result], inside: Iterable[Result]) -> Grid:
+def _matrix(variant: Variant, members: Sequence[Result], inside: Iterable[Result]) -> Table:
     """Returns the matrix of one variant, with its copies within a GPU on the diagonal."""
     size = members[0].record.size_bytes
     diagonal = [
@@ -112,16 +115,18 @@ def _matrix(variant: Variant, members: Sequence[Result], inside: Iterable[Result
     )
 
 
-def bidirectional_matrices(found: Sequence[Result], size_bytes: int | None = None) -> list[Grid]:
+def bidirectional_matrices(results: Sequence[Result]) -> list[Table]:
     """Returns matrices of the sum of both directions between each pair of GPUs."""
-    both = [cell for cell in _of_kind(concurrent(found), "gpu-gpu") if cell.record.pattern == "bidirectional"]
+    both = [
+        cell for cell in _of_kind(concurrent(results), "gpu-gpu") if cell.record.pattern == "bidirectional"
+    ]
     return [
         grid_of(
-            f"{same.label()}, bidirectional, sum of both directions",
+            f"{way.label()}, bidirectional, sum of both directions",
             "between \\ and",
             ((cell.source.device, cell.destination.device, cell) for cell in members),
         )
-        for same, members in sorted(group_by(at_largest(both, size_bytes), variant).items())
+        for way, members in sorted(group_by(at_largest(both), variant).items())
     ]
 
 
@@ -132,16 +137,16 @@ def _labelled(members: Sequence[Result]) -> list[tuple[str, Result]]:
     return [(cell.variant.label() + after, cell) for cell, after in zip(members, size, strict=True)]
 
 
-def inside_gpu(found: Sequence[Result], size_bytes: int | None, shown: Collection[str] = ()) -> Grid | None:
-    """Returns copies within a GPU whose case ids are not in `shown`, by interface; None without any."""
-    local = at_largest(_of_kind(unidirectional(found), "gpu"), size_bytes)
+def inside_gpu(results: Sequence[Result], shown: Collection[str] = ()) -> list[Table]:
+    """Returns copies within a GPU whose case ids are not in `shown`, by interface."""
+    local = at_largest(_of_kind(unidirectional(results), "gpu"))
     members = [cell for cell in local if cell.record.case_id not in shown]
     rows = [(label, cell.source.device, cell) for label, cell in _labelled(members)]
     note = "Each byte is read and written but counted once"
-    return grid_of("Inside a GPU", "interface \\ GPU", rows, note=note) if rows else None
+    return [grid_of("Inside a GPU", "interface \\ GPU", rows, note=note)] if rows else []
 
 
-def host_tables(found: Sequence[Result], size_bytes: int | None = None) -> list[Grid]:
+def host_tables(results: Sequence[Result]) -> list[Table]:
     """Returns tables between host memory and GPUs, a row per interface and memory; and within host memory."""
     titles = {
         "cpu-gpu": "Host to GPU",
@@ -152,12 +157,12 @@ def host_tables(found: Sequence[Result], size_bytes: int | None = None) -> list[
     # Pages first touched by another device lie elsewhere and have their own table.
     touched = [
         cell
-        for cell in unidirectional(found)
+        for cell in unidirectional(results)
         if all(end.first_touch in (None, end.device) for end in (cell.source, cell.destination))
     ]
     grids = []
     for name, title in titles.items():
-        members = at_largest(_of_kind(touched, name), size_bytes)
+        members = at_largest(_of_kind(touched, name))
         if not members:
             continue
         rows = ((label, cell.record.path, cell) for label, cell in _labelled(members))
@@ -165,73 +170,5 @@ def host_tables(found: Sequence[Result], size_bytes: int | None = None) -> list[
     return grids
 
 
-def latency_tables(found: Sequence[Result], size_bytes: int | None = None) -> list[Grid]:
-    """Returns latency in ns per dependent load: executor × memory.
-
-    One table per working set, largest first, as different working sets measure different caches.
-    """
-    walks = _walks(chases(found), size_bytes)
-    by_size = group_by(walks, lambda cell: cell.record.size_bytes)
-    both = len({cell.record.cache for cell in walks}) > 1
-    return [
-        grid_of(
-            "Latency of a dependent load, working set",
-            "executor \\ memory",
-            ((cell.record.executor, f"{cell.source}{_warm(cell) * both}", cell) for cell in by_size[size]),
-            quantity="latency",
-        )
-        for size in sorted(by_size, reverse=True)
-    ]
-
-
-def _walks(found: Sequence[Result], size_bytes: int | None) -> list[Result]:
-    """Selects for each kind of executor a common working set; cells without it at their largest."""
-    chosen = []
-    for walks in group_by(found, lambda cell: cell.record.executor.rstrip("0123456789")).values():
-        places = group_by(walks, lambda cell: (variant(cell), cell.source.device)).values()
-        walked = [size for place in places for size in {cell.record.size_bytes for cell in place}]
-        near = [size for size in walked if size * REPRESENTS_LARGEST_FACTOR >= max(walked)]
-        common = max(near, key=lambda size: (near.count(size), size))
-        for place in places:
-            sizes = {cell.record.size_bytes for cell in place}
-            wanted = size_bytes or (common if common in sizes else max(sizes))
-            chosen += [cell for cell in place if cell.record.size_bytes == wanted]
-    return chosen
-
-
-def _warm(cell: Result) -> str:
-    return " (warm)" if cell.record.cache == "warm" else ""
-
-
-def first_touch_tables(found: Sequence[Result]) -> list[Grid]:
-    """Returns memory × first touch, if several devices touched first and all else is equal."""
-
-    def touched(cell: Result) -> tuple[str, str]:
-        ends = cell.source, cell.destination
-        buffer = next((end for end in ends if end.first_touch), None) or next(
-            (end for end in ends if not is_device(end.memory)), cell.source
-        )
-        return f"{buffer.device}:{buffer.memory}", buffer.first_touch or buffer.device
-
-    def alike(cell: Result) -> tuple[object, ...]:
-        record, same = cell.record, variant(cell)
-        what = record.path, record.interface, record.executor, record.access, record.size_bytes
-        return *what, same.cache, same.options, same.environment
-
-    grids = []
-    for members in group_by(unidirectional(found), alike).values():
-        if not any(end.first_touch for cell in members for end in (cell.source, cell.destination)):
-            continue
-        grid = grid_of(
-            f"{members[0].variant.label(memory=False)}, {members[0].record.path}",
-            "memory \\ first touch",
-            ((*touched(cell), cell) for cell in members),
-        )
-        if len(grid.columns) > 1:
-            grids.append(grid)
-    largest = group_by(grids, lambda grid: (grid.title, grid.columns))
-    return [max(same, key=lambda grid: grid.size_bytes or 0) for same in largest.values()]
-
-
-def _of_kind(found: Iterable[Result], name: str) -> list[Result]:
-    return [cell for cell in found if kind(cell) == name]
+def _of_kind(results: Iterable[Result], name: str) -> list[Result]:
+    return [cell for cell in results if kind(cell) == name]

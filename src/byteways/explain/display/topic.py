@@ -6,33 +6,12 @@ alike, so a new topic needs neither template nor printer. A topic without data i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from byteways.explain.display.chart import Chart
-from byteways.explain.results.summary import RecordedRun, Result
-
-
-@dataclass(frozen=True)
-class TopicTable:
-    """Rows of text under headings.
-
-    `numeric` lists the columns of numbers, which are right-aligned and have their unit in the heading.
-    `heat` has the fraction of the greatest value for every comparable cell (0 to 1), None for other cells.
-    `bands` has a word for every cell of ratios: within, above or below 1 by more than is drawn as a band.
-    """
-
-    title: str
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[int, ...] = ()
-    note: str = ""
-    heat: tuple[tuple[float | None, ...], ...] = ()
-    bands: tuple[tuple[str, ...], ...] = ()
-
-    def __post_init__(self) -> None:
-        assert all(len(row) == len(self.headings) for row in self.rows)
-        assert not self.heat or [len(row) for row in self.heat] == [len(row) for row in self.rows]
+from byteways.explain.display.table import Table
+from byteways.explain.results.index import Index
 
 
 @dataclass(frozen=True)
@@ -54,11 +33,9 @@ class Exhibit:
     title: str
     chips: tuple[Chip, ...]
     charts: tuple[Chart, ...]
-    matrices: tuple[TopicTable, ...]
-    values: tuple[TopicTable, ...]  # shown folded
-    tables: tuple[
-        TopicTable, ...
-    ]  # of the topic, which it shows: its values, or its matrices in another form
+    matrices: tuple[Table, ...]
+    values: tuple[Table, ...]  # shown folded
+    tables: tuple[Table, ...]  # of the topic, which it shows: its values, or its matrices in another form
 
 
 @dataclass(frozen=True)
@@ -68,18 +45,20 @@ class Topic:
     anchor: str
     title: str
     lead: str
-    tables: tuple[TopicTable, ...] = ()
+    tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
     #: On a page these show some of the tables, which a terminal prints in their place.
     exhibits: tuple[Exhibit, ...] = ()
     chips: tuple[Chip, ...] = ()
+    #: At a glance: a page shows these above the tables.
+    overview: tuple[Chart, ...] = ()
 
     @property
-    def other_tables(self) -> tuple[TopicTable, ...]:
+    def other_tables(self) -> tuple[Table, ...]:
         """The tables that no exhibit shows."""
         shown = {table.title for exhibit in self.exhibits for table in exhibit.tables}
         return tuple(table for table in self.tables if table.title not in shown)
 
 
-#: Builds a topic from a run and its cells; returns None if the run has no data for it.
-Builder = Callable[[RecordedRun, Sequence[Result]], Topic | None]
+#: Builds a topic from a run; returns None if the run has no data for it.
+Builder = Callable[[Index], Topic | None]

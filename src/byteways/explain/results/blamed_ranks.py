@@ -30,7 +30,7 @@ def stragglers_of(record: Record) -> list[Straggler]:
 def ranks_blamed(record: Record) -> tuple[int, ...]:
     """Returns the ranks that a record blames: stragglers, or those at fault where it has no result."""
     if record.status == "measured":
-        return tuple(one.rank for one in stragglers_of(record))
+        return tuple(straggler.rank for straggler in stragglers_of(record))
     rank = record.blame.rank if record.blame else None
     return () if rank is None else (rank,)
 
@@ -40,12 +40,12 @@ def blamed_in(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict[st
     driver failed.
     """
     records = tuple(records)
-    found = blamed_names(manifest, records)
+    names = blamed_names(manifest, records)
     for record in records:
         device = record.blame.device if record.blame else None
         if device:
-            found[record.case_id] = found.get(record.case_id, frozenset()) | {ERRORS_ON + device}
-    return found
+            names[record.case_id] = names.get(record.case_id, frozenset()) | {ERRORS_ON + device}
+    return names
 
 
 def device_of(record: Record, rank: int) -> str:
@@ -63,7 +63,7 @@ def blamed_names(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict
     blamed = [(record, rank) for record in records for rank in ranks_blamed(record)]
     known = _devices(blamed)
     host = "" if is_simulated(manifest) else str((manifest.get("host") or {}).get("name") or "")
-    found: dict[str, set[str]] = {}
+    by_case: dict[str, set[str]] = {}
     for record, rank in blamed:
         hosts = Case.from_json(record.definition).hosts_of_ranks
         place = " on ".join(filter(None, (known[rank], host)))
@@ -73,12 +73,12 @@ def blamed_names(manifest: Mapping[str, Any], records: Iterable[Record]) -> dict
             name = f"host {hosts[rank]}"
         else:
             name = f"rank {rank} (host {hosts[rank]})"
-        found.setdefault(record.case_id, set()).add(name)
+        by_case.setdefault(record.case_id, set()).add(name)
     for record in records:
         blame = record.blame
         if blame and blame.rank is None and blame.host in Case.from_json(record.definition).hosts:
-            found.setdefault(record.case_id, set()).add(f"host {blame.host}")
-    return {case: frozenset(names) for case, names in found.items()}
+            by_case.setdefault(record.case_id, set()).add(f"host {blame.host}")
+    return {case: frozenset(names) for case, names in by_case.items()}
 
 
 def _devices(blamed: Iterable[tuple[Record, int]]) -> dict[int, str]:

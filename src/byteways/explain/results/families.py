@@ -33,11 +33,11 @@ class Families:
 
     @cached_property
     def _variants(self) -> dict[Hashable, set[Hashable]]:
-        found: dict[Hashable, set[Hashable]] = {}
-        for one in self.members:
-            if one.ranked:
-                found.setdefault(one.job, set()).add(one.variant)
-        return found
+        variants: dict[Hashable, set[Hashable]] = {}
+        for member in self.members:
+            if member.ranked:
+                variants.setdefault(member.job, set()).add(member.variant)
+        return variants
 
     def comparisons(self, job: Hashable) -> int:
         """Returns the number of pairs of alternatives for a job; at least 1."""
@@ -49,11 +49,15 @@ def pairs_of(alternatives: int) -> int:
     return max(alternatives * (alternatives - 1) // 2, 1)
 
 
-def comparisons_within(one: Alternative, other: Alternative) -> int:
+def comparisons_within(alternative: Alternative, other: Alternative) -> int:
     """Returns the number of comparisons in the family of two alternatives; 1 if they are none of one family.
 
     Results of one variant on two paths are no alternatives.
     """
-    if one.families is not other.families or one.variant == other.variant or one.job != other.job:
+    if (
+        alternative.families is not other.families
+        or alternative.variant == other.variant
+        or alternative.job != other.job
+    ):
         return 1
-    return one.families.comparisons(one.job)
+    return alternative.families.comparisons(alternative.job)

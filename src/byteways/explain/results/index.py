@@ -65,11 +65,11 @@ class Index:
     @cached_property
     def void(self) -> list[Record]:
         """Records of cases with a round beyond the physical limit, one per case."""
-        found: dict[str, Record] = {}
+        records: dict[str, Record] = {}
         for record in self.records:
             if record.warnings and record.beyond_limit:
-                found.setdefault(record.case_id, record)
-        return list(found.values())
+                records.setdefault(record.case_id, record)
+        return list(records.values())
 
     @cached_property
     def warning_groups(self) -> list[WarningGroup]:

@@ -20,9 +20,9 @@ _TWO_DIES = "MI250"
 
 def machine(topology: Topology) -> str:
     """`4 × H200`, `2 hosts of 4 × MI250X (8 GCDs)`; without a GPU `2 NUMA domains of EPYC 7A53`."""
-    told = gpus(topology, short=True) or _domains(topology)
+    devices = gpus(topology, short=True) or _domains(topology)
     hosts = f"{len(topology.hosts)} hosts of " if len(topology.hosts) > 1 else ""
-    return f"{hosts}{listed(told)}" if told else "No devices"
+    return f"{hosts}{listed(devices)}" if devices else "No devices"
 
 
 def gpus(topology: Topology, *, short: bool = False) -> list[str]:

@@ -68,11 +68,11 @@ def not_measured(records: Iterable[Record]) -> list[Reason]:
         Reason(
             status,
             reason,
-            len({record.case_id for record in same}),
-            describe(same[0]),
-            tuple(dict.fromkeys(record.interface for record in same)),
+            len({record.case_id for record in members}),
+            describe(members[0]),
+            tuple(dict.fromkeys(record.interface for record in members)),
         )
-        for (status, reason), same in grouped.items()
+        for (status, reason), members in grouped.items()
     ]
     return sorted(reasons, key=_gravity)
 
@@ -88,19 +88,19 @@ def of_equal_devices(reasons: Iterable[Reason]) -> list[Reason]:
 
     They are sorted again, by status and number of cases.
     """
-    found = []
-    for same in group_by(reasons, _but_for_device).values():
-        first, others = same[0], same[1:]
-        devices = sorted((form_of(one.reason)[1][0] for one in others), key=device_order)
-        found.append(
+    merged = []
+    for members in group_by(reasons, _but_for_device).values():
+        first, others = members[0], members[1:]
+        devices = sorted((form_of(other.reason)[1][0] for other in others), key=device_order)
+        merged.append(
             replace(
                 first,
                 reason=f"{first.reason}; the same for {listed(devices)}" if others else first.reason,
-                count=sum(one.count for one in same),
-                interfaces=tuple(dict.fromkeys(name for one in same for name in one.interfaces)),
+                count=sum(member.count for member in members),
+                interfaces=tuple(dict.fromkeys(name for member in members for name in member.interfaces)),
             )
         )
-    return sorted(found, key=_gravity)
+    return sorted(merged, key=_gravity)
 
 
 def _but_for_device(reason: Reason) -> tuple[str, ...]:
@@ -121,9 +121,9 @@ def warning_groups(records: Iterable[Record]) -> list[WarningGroup]:
     """Groups warnings by id, most frequent first, each with its worst example."""
     given = [(warning, record) for record in records for warning in record.warnings]
     groups = []
-    for name, same in group_by(given, lambda pair: pair[0].id).items():
-        warning, record = max(same, key=lambda pair: _excess(pair[0]))
-        count = len({record.case_id for _, record in same})
+    for name, members in group_by(given, lambda pair: pair[0].id).items():
+        warning, record = max(members, key=lambda pair: _excess(pair[0]))
+        count = len({record.case_id for _, record in members})
         groups.append(
             WarningGroup(
                 name,

@@ -7,6 +7,7 @@ from pathlib import Path
 from byteways.errors import BytewaysError
 from byteways.explain.results.summary import RecordedRun
 from byteways.record.run_folder import JOURNAL, JournalText, RunFolder
+from byteways.record.simulation_mark import voice_of
 
 RESUME = "continue with `byteways run --resume RUN`"
 
@@ -16,12 +17,13 @@ def progress(run: RecordedRun) -> str:
 
     Each round of a case is a measurement. A run without recorded end may still be running.
     """
-    state, planned = run.manifest.get("state"), _planned(run)
+    state = run.manifest.get("state")
+    planned = f"{_planned(run)} planned {voice_of(run.manifest).measurements}"
     if state == "complete" and not shortfall(run):
         measured = sum(record.status == "measured" for record in run.records)
-        return f"complete: {measured} of {planned} planned measurements done"
+        return f"complete: {measured} of {planned} done"
     state = "not finished (no end recorded)" if state == "running" else state
-    return f"{state}: {_recorded(run)} of {planned} planned measurements recorded"
+    return f"{state}: {_recorded(run)} of {planned} recorded"
 
 
 def shortfall(run: RecordedRun) -> str:
@@ -29,7 +31,7 @@ def shortfall(run: RecordedRun) -> str:
     state, recorded, planned = run.manifest.get("state"), _recorded(run), _planned(run)
     if state == "complete" and recorded >= planned:
         return ""
-    said = f"{recorded} of {planned} planned measurements are recorded"
+    said = f"{recorded} of {planned} planned {voice_of(run.manifest).measurements} are recorded"
     if state == "running":
         return f"This run is not finished (no end recorded), {said}: {RESUME}."
     if state == "complete":

@@ -83,13 +83,13 @@ def within_a_process(cell: Result) -> bool:
     return cell.within_a_process
 
 
-def unidirectional(found: Iterable[Result]) -> list[Result]:
+def unidirectional(results: Iterable[Result]) -> list[Result]:
     """Returns bandwidth of single flows, for curves, matrices and the best-interface map.
 
     All count arriving bytes. Excluded, with their own tables: STREAM kernels, which count reads and writes,
     pitched rows, which are different work, messages between ranks, and memory of other processes.
     """
-    return [cell for cell in found if cell.arrives and cell.within_a_process]
+    return [cell for cell in results if cell.arrives and cell.within_a_process]
 
 
 def does_the_job(cell: Result) -> bool:
@@ -132,27 +132,27 @@ def is_plain_job(cell: Result) -> bool:
     return cell.stays and does_the_job(cell)
 
 
-def ipc_results(found: Iterable[Result]) -> list[Result]:
+def ipc_results(results: Iterable[Result]) -> list[Result]:
     """Returns the same of memory of another process."""
-    return [cell for cell in found if cell.arrives and cell.by_ipc]
+    return [cell for cell in results if cell.arrives and cell.by_ipc]
 
 
-def chases(found: Iterable[Result]) -> list[Result]:
+def chases(results: Iterable[Result]) -> list[Result]:
     """Returns pointer chases without load through memory of this process."""
     return [
         cell
-        for cell in found
+        for cell in results
         if cell.record.interface == "pointer-chase"
         and cell.record.pattern == "unidirectional"
         and not uses_ipc(cell)
     ]
 
 
-def concurrent(found: Iterable[Result]) -> list[Result]:
+def concurrent(results: Iterable[Result]) -> list[Result]:
     """Returns bandwidth of concurrent flows, or of one with background load, within one process."""
     return [
         cell
-        for cell in found
+        for cell in results
         if cell.record.pattern != "unidirectional"
         and metric_of(cell.record.interface) == "bandwidth"
         and within_a_process(cell)
@@ -163,42 +163,44 @@ def concurrent(found: Iterable[Result]) -> list[Result]:
 REPRESENTS_LARGEST_FACTOR = 8
 
 
-def broadest_size(found: Sequence[Result]) -> int:
+def broadest_size(results: Sequence[Result]) -> int:
     """Returns, among sizes near the largest, the one with most paths; the larger of equals.
 
     Raises:
         ValueError: There are no cells.
     """
-    sizes = group_by(found, lambda cell: cell.record.size_bytes)
+    sizes = group_by(results, lambda cell: cell.record.size_bytes)
     least = max(sizes) / REPRESENTS_LARGEST_FACTOR
     return max((size for size in sizes if size >= least), key=lambda size: (_paths(sizes[size]), size))
 
 
-def _paths(found: Iterable[Result]) -> int:
-    return len({cell.record.path for cell in found})
+def _paths(results: Iterable[Result]) -> int:
+    return len({cell.record.path for cell in results})
 
 
-def at_largest(found: Iterable[Result], size_bytes: int | None = None) -> list[Result]:
+def at_largest(results: Iterable[Result], size_bytes: int | None = None) -> list[Result]:
     """Returns the cells of each variant and pattern at their `broadest_size`.
 
     Args:
         size_bytes: Use this size instead.
     """
     chosen = []
-    for same in group_by(found, lambda cell: (variant(cell), cell.record.pattern, kind(cell))).values():
-        wanted = size_bytes if size_bytes is not None else broadest_size(same)
-        chosen += [cell for cell in same if cell.record.size_bytes == wanted]
+    for members in group_by(results, lambda cell: (variant(cell), cell.record.pattern, kind(cell))).values():
+        wanted = size_bytes if size_bytes is not None else broadest_size(members)
+        chosen += [cell for cell in members if cell.record.size_bytes == wanted]
     return chosen
 
 
-def largest_common_size(found: Iterable[Result]) -> int | None:
+def largest_common_size(results: Iterable[Result]) -> int | None:
     """Returns the broadest of the sizes that most interfaces of these cells share, to compare at one size."""
-    sizes = group_by(found, lambda cell: cell.record.size_bytes)
+    sizes = group_by(results, lambda cell: cell.record.size_bytes)
     if not sizes:
         return None
-    interfaces = {size: len({cell.record.interface for cell in some}) for size, some in sizes.items()}
+    interfaces = {size: len({cell.record.interface for cell in members}) for size, members in sizes.items()}
     most = max(interfaces.values())
-    return broadest_size([cell for size, some in sizes.items() if interfaces[size] == most for cell in some])
+    return broadest_size(
+        [cell for size, members in sizes.items() if interfaces[size] == most for cell in members]
+    )
 
 
 def device_order(name: str) -> tuple[str, int]:

@@ -117,14 +117,16 @@ class Result:
     def parts(self) -> dict[str, Part]:
         """Each direction with its interval from its own rounds, at least as wide as that of the sum."""
         return {
-            path: self.beside(value, [(one.directions or {}).get(path) for one in self.records])
+            path: self.beside(value, [(record.directions or {}).get(path) for record in self.records])
             for path, value in self._shares().items()
         }
 
     def _shares(self) -> dict[str, float]:
-        told = [record.directions or {} for record in self.middle]
+        directions = [record.directions or {} for record in self.middle]
         means = {
-            path: fmean(one[path] for one in told) for path in told[0] if all(path in one for one in told)
+            path: fmean(rates[path] for rates in directions)
+            for path in directions[0]
+            if all(path in rates for rates in directions)
         }
         if self.record.counts != "sum-of-directions" or not sum(means.values()):
             return means
@@ -134,7 +136,7 @@ class Result:
 
     def beside(self, value: float, rounds: Sequence[float | None]) -> Part:
         """Returns another value of the same rounds, with its interval."""
-        known = tuple(one for one in rounds if one)
+        known = tuple(round for round in rounds if round)
         own = Rounds(known, 0.0, ()).variance if len(known) > 1 else 0.0
         spread = Spread(max(self.spread.deviation, own**0.5), self.spread.freedom)
         return Part(value, *spread.interval(value, self.rounds))
@@ -175,8 +177,8 @@ class Result:
     @property
     def time_ns(self) -> float | None:
         """Time of one operation in the rounds of the value, in ns; None if not recorded."""
-        told = [record.time_ns.median for record in self.middle if record.time_ns]
-        return fmean(told) if told else None
+        medians = [record.time_ns.median for record in self.middle if record.time_ns]
+        return fmean(medians) if medians else None
 
     @cached_property
     def rests_on(self) -> tuple[str, ...]:
@@ -249,10 +251,10 @@ class Result:
         warned = {*self.warning_ids}
         if self.rounds >= LEAST_ROUNDS and self.samples >= LEAST_SAMPLES:
             warned.discard("few-samples")  # older records warn of single rounds
-        found = [word for warning, word in UNSETTLED.items() if warning in warned]
+        words = [word for warning, word in UNSETTLED.items() if warning in warned]
         if self.partial and "serialised" not in self.warning_ids:
-            found.append(PARTIAL)
-        return tuple(found)
+            words.append(PARTIAL)
+        return tuple(words)
 
 
 @dataclass(frozen=True)
@@ -267,8 +269,8 @@ class ResultGroup:
     @property
     def peak(self) -> float | None:
         """The common peak; None if unknown or different between pairs."""
-        found = {cell.peak for cell in self.cells}
-        return found.pop() if len(found) == 1 else None
+        peaks = {cell.peak for cell in self.cells}
+        return peaks.pop() if len(peaks) == 1 else None
 
 
 def kind_of_pair(source: str, destination: str) -> str:
@@ -281,9 +283,9 @@ def gpu_caches(run: RecordedRun) -> dict[str, int]:
     """Returns the bytes of each GPU's last-level cache, where known."""
     devices = (run.manifest.get("capabilities") or {}).get("devices") or {}
     return {
-        name: int(told["last_level_cache_bytes"])
-        for name, told in devices.items()
-        if name.startswith("gpu") and told.get("last_level_cache_bytes")
+        name: int(device["last_level_cache_bytes"])
+        for name, device in devices.items()
+        if name.startswith("gpu") and device.get("last_level_cache_bytes")
     }
 
 
@@ -324,13 +326,13 @@ def cells(records: Iterable[Record]) -> list[Result]:
         name for name in OF_ALL if len({repr(case[0].options.get(name)) for case in cases.values()}) == 1
     )
     families = Families()
-    rounds = [rounds_of(*same) for same in zip(cases.values(), values.values(), strict=True)]
-    found = [
-        _cell(tuple(case), one, spread, common, families)
-        for case, one, spread in zip(cases.values(), rounds, spreads(rounds), strict=True)
+    rounds = [rounds_of(*members) for members in zip(cases.values(), values.values(), strict=True)]
+    results = [
+        _cell(tuple(case), own_rounds, spread, common, families)
+        for case, own_rounds, spread in zip(cases.values(), rounds, spreads(rounds), strict=True)
     ]
-    families.members += found
-    return found
+    families.members += results
+    return results
 
 
 def _cell(
@@ -347,8 +349,8 @@ def pool(members: Sequence[Result]) -> ResultGroup:
     if not members:
         raise ValueError("no cells to pool")
     if len(members) == 1:
-        (one,) = members
-        return ResultGroup((one,), one.value, one.low, one.high)
+        (only,) = members
+        return ResultGroup((only,), only.value, only.low, only.high)
     return ResultGroup(
         tuple(members),
         median(cell.value for cell in members),

@@ -43,12 +43,20 @@ class Variant:
         """`copy, write`, `kernel-bulk, read, pinned, blocks=8`."""
         return self._label if memory and access else self._described(memory, access)
 
+    @property
+    def settings(self) -> str:
+        """All of the label but the interface: `write, pinned, blocks=8`."""
+        return ", ".join(self._settings(memory=True, access=True))
+
     @cached_property
     def _label(self) -> str:
         return self._described(memory=True, access=True)
 
     def _described(self, memory: bool, access: bool) -> str:
-        parts = [self.interface]
+        return ", ".join([self.interface, *self._settings(memory, access)])
+
+    def _settings(self, memory: bool, access: bool) -> list[str]:
+        parts = []
         if access and self.access != "local":
             parts.append(self.access)
         if memory and self.host_memory:
@@ -56,7 +64,7 @@ class Variant:
         parts += [part for part in (self.options, self.environment) if part]
         if self.cache == "warm":
             parts.append("warm")
-        return ", ".join(parts)
+        return parts
 
 
 #: A run has some hundred variants and many thousands of cells: equal ones are one object, with its texts.

@@ -32,7 +32,7 @@ class AcceptedRange:
 
     def holds(self, intervals: Iterable[tuple[float, float]]) -> bool | None:
         """Whether all intervals lie in the range; None if one overlaps a bound and none lies outside."""
-        found = list(intervals)
-        if any(high < self.least or low > self.most for low, high in found):
+        ends = list(intervals)
+        if any(high < self.least or low > self.most for low, high in ends):
             return False
-        return all(self.least <= low and high <= self.most for low, high in found) or None
+        return all(self.least <= low and high <= self.most for low, high in ends) or None

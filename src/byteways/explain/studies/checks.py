@@ -55,37 +55,37 @@ def _text(number: float, unit: str) -> str:
     return f"{number:.{digits}f} {unit}"
 
 
-def _summary(found: Sequence[tuple[str, float]], text: Callable[[float], str]) -> str:
+def _summary(named: Sequence[tuple[str, float]], text: Callable[[float], str]) -> str:
     """Returns one value, or the lowest and highest of several, with their names."""
-    if len(found) == 1:
-        return f"{text(found[0][1])} ({found[0][0]})"
-    ordered = sorted(found, key=lambda one: one[1])
+    if len(named) == 1:
+        return f"{text(named[0][1])} ({named[0][0]})"
+    ordered = sorted(named, key=lambda entry: entry[1])
     ends = (ordered[0], ordered[-1])
-    return f"{len(found)} values from " + " to ".join(f"{text(number)} ({name})" for name, number in ends)
+    return f"{len(named)} values from " + " to ".join(f"{text(number)} ({name})" for name, number in ends)
 
 
 def _value(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     """Every value of `of` lies in the accepted range or, with `published = true`, near the published one."""
     unit = _unit(check)
-    found = cells(check["of"], sheet, unit)
-    notes = unlike(check, sheet, found)
+    values = cells(check["of"], sheet, unit)
+    notes = unlike(check, sheet, values)
     if check.get("published"):
-        return _as_published(check, found, unit, notes)
+        return _as_published(check, values, unit, notes)
     aim = wanted(check)
     if unit == "GB/s" and aim.least == float("-inf"):
-        peaks = [cell.peak / 1e9 for cell in found if cell.peak]
-        if len(peaks) == len(found) and max(peaks) <= aim.most:
+        peaks = [cell.peak / 1e9 for cell in values if cell.peak]
+        if len(peaks) == len(values) and max(peaks) <= aim.most:
             raise UntestableError(f"the links here allow no more: {_text(max(peaks), unit)}")
-    said = _summary([(cell.name, cell.number) for cell in found], lambda number: _text(number, unit))
-    holds = aim.holds(cell.interval for cell in found)
-    return CheckResult(holds, f"{said}; expected {aim.words}", tuple(found), holds is False, notes)
+    said = _summary([(cell.name, cell.number) for cell in values], lambda number: _text(number, unit))
+    holds = aim.holds(cell.interval for cell in values)
+    return CheckResult(holds, f"{said}; expected {aim.words}", tuple(values), holds is False, notes)
 
 
 def _as_published(
-    check: Mapping[str, Any], found: Sequence[ReferencedValue], unit: str, notes: tuple[str, ...]
+    check: Mapping[str, Any], values: Sequence[ReferencedValue], unit: str, notes: tuple[str, ...]
 ) -> CheckResult:
     """Values within a relative tolerance of the published ones."""
-    known = [(cell, cell.published) for cell in found if cell.published]
+    known = [(cell, cell.published) for cell in values if cell.published]
     if not known:
         raise UntestableError("the source has no value for this machine's configuration")
     within = float(check.get("within", 0.1))
@@ -111,17 +111,17 @@ def _pairs(
     if len(left) == len(right) == 1:
         return [(left[0], right[0])]
     by_both = {(cell.place, cell.size_bytes): cell for cell in right}
-    found = [
+    pairs = [
         (cell, by_both[cell.place, cell.size_bytes])
         for cell in left
         if (cell.place, cell.size_bytes) in by_both
     ]
-    if not found and len({cell.place for cell in right}) == 1:
+    if not pairs and len({cell.place for cell in right}) == 1:
         by_size = {cell.size_bytes: cell for cell in right}
-        found = [(cell, by_size[cell.size_bytes]) for cell in left if cell.size_bytes in by_size]
-    if not found:
+        pairs = [(cell, by_size[cell.size_bytes]) for cell in left if cell.size_bytes in by_size]
+    if not pairs:
         raise UntestableError("this run has no two comparable values")
-    return found
+    return pairs
 
 
 def _ratio(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
@@ -132,13 +132,14 @@ def _ratio(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
         raise UntestableError("the value to compare with is zero here")
     aim = wanted(check)
     over = check.get("over", "all")
-    intervals = [_quotient(one, other) for one, other in pairs]
+    intervals = [_quotient(value, other) for value, other in pairs]
     if over in ("most", "least"):
         pick = max if over == "most" else min
         pairs = [pick(pairs, key=lambda pair: pair[0].number / pair[1].number)]
         intervals = [(pick(low for low, _ in intervals), pick(high for _, high in intervals))]
     ratios = [
-        (f"{one.name} to {other.line}, {other.place}", one.number / other.number) for one, other in pairs
+        (f"{value.name} to {other.line}, {other.place}", value.number / other.number)
+        for value, other in pairs
     ]
     said = _summary(ratios, lambda number: f"{number:.3g}×")
     lead = {"most": "at most ", "least": "at least "}.get(over, "")
@@ -154,13 +155,13 @@ def _gap(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     """The difference between the two values of `of` over that between the two of `to` lies in the range."""
     unit = _unit({key: check[key] for key in check if key == "unit"})
     four = [cells(reference, sheet, unit) for name in ("of", "to") for reference in check[name]]
-    if any(len(some) != 1 for some in four):
+    if any(len(values) != 1 for values in four):
         raise UntestableError("this run has several values of one side of a difference")
-    (one, other), (whole, base) = ((four[0][0], four[1][0]), (four[2][0], four[3][0]))
-    decided = (one, other, whole, base)
+    (value, other), (whole, base) = ((four[0][0], four[1][0]), (four[2][0], four[3][0]))
+    decided = (value, other, whole, base)
     notes, aim = unlike(check, sheet, decided), wanted(check)
-    gap, total = one.number - other.number, whole.number - base.number
-    said = f"{_text(gap, unit)} of {_text(total, unit)} ({one.name}, less {other.name}, in {whole.name})"
+    gap, total = value.number - other.number, whole.number - base.number
+    said = f"{_text(gap, unit)} of {_text(total, unit)} ({value.name}, less {other.name}, in {whole.name})"
     least, most = whole.low - base.high, whole.high - base.low
     if most <= 0:  # there is no difference to explain
         return CheckResult(
@@ -170,7 +171,7 @@ def _gap(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
         return CheckResult(None, f"{said}; expected {aim.words}", decided, notes=notes)
     ends = [
         gap_end / total_end
-        for gap_end in (one.low - other.high, one.high - other.low)
+        for gap_end in (value.low - other.high, value.high - other.low)
         for total_end in (least, most)
     ]
     holds = aim.holds([(min(ends), max(ends))])
@@ -178,9 +179,9 @@ def _gap(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     return CheckResult(holds, detail, decided, holds is False, notes)
 
 
-def _quotient(one: ReferencedValue, other: ReferencedValue) -> tuple[float, float]:
-    """Returns the interval of `one` over `other`; exactly 1 if both are the same value."""
-    return (1.0, 1.0) if one == other else (one.low / other.high, one.high / other.low)
+def _quotient(value: ReferencedValue, other: ReferencedValue) -> tuple[float, float]:
+    """Returns the interval of the first over the second; exactly 1 if both are the same value."""
+    return (1.0, 1.0) if value == other else (value.low / other.high, value.high / other.low)
 
 
 def _spread(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
@@ -189,17 +190,17 @@ def _spread(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     With `across` (`cpu` or `gpu`), the places must include two such devices; else the check is untestable.
     """
     over = check["over"]
-    found = cells(check["of"], sheet, _unit({key: check[key] for key in check if key == "unit"}))
-    compared = _groups(found, over, sheet)
+    values = cells(check["of"], sheet, _unit({key: check[key] for key in check if key == "unit"}))
+    compared = _groups(values, over, sheet)
     if not compared:
-        why = "; ".join(unlike(check, sheet, found))
+        why = "; ".join(unlike(check, sheet, values))
         raise UntestableError(f"it needs two {over}s, and this run has one{': ' + why if why else ''}")
     across = check.get("across")
-    ends = {cell.place: sheet.located[cell.place].devices or () for cell in found}
+    ends = {cell.place: sheet.located[cell.place].devices or () for cell in values}
     if across and all(len(_devices(group, ends, across)) < 2 for group in compared):
         what = {"cpu": "NUMA domains", "gpu": "GPUs"}[across]
         raise UntestableError(f"it needs two {what}, and this run's values come from one")
-    worst, least, most = 0.0, found[0], found[0]
+    worst, least, most = 0.0, values[0], values[0]
     for group in compared:
         low, high = (pick(group, key=lambda cell: cell.number) for pick in (min, max))
         if high.number / low.number - 1 >= worst:
@@ -209,7 +210,7 @@ def _spread(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     limit = float(check["at_most"])
     holds = AcceptedRange(float("-inf"), limit, "").holds(map(_difference, compared))
     detail = f"{said}; expected at most {100 * limit:g} %"
-    return CheckResult(holds, detail, decided, holds is False, unlike(check, sheet, found))
+    return CheckResult(holds, detail, decided, holds is False, unlike(check, sheet, values))
 
 
 def _difference(group: Sequence[ReferencedValue]) -> tuple[float, float]:
@@ -219,11 +220,11 @@ def _difference(group: Sequence[ReferencedValue]) -> tuple[float, float]:
     return max(0.0, least - 1), most - 1
 
 
-def _groups(found: Iterable[ReferencedValue], over: str, sheet: Sheet) -> list[list[ReferencedValue]]:
+def _groups(values: Iterable[ReferencedValue], over: str, sheet: Sheet) -> list[list[ReferencedValue]]:
     """Groups values that differ only in `over`; only groups of two or more."""
     groups: dict[tuple[str | int, ...], list[ReferencedValue]] = {}
     first: dict[tuple[str, ...], str] = {}
-    for cell in found:
+    for cell in values:
         # Places of the source that map to the same devices here count as one place.
         ends = sheet.located[cell.place].devices or ()
         if over == "place" and first.setdefault(ends, cell.place) != cell.place:
@@ -241,20 +242,20 @@ def _devices(group: Iterable[ReferencedValue], ends: Mapping[str, tuple[str, ...
 def _order(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     """Each value exceeds the next by at least `margin` (relative; default 0)."""
     unit, margin = str(check.get("unit", "GB/s")), float(check.get("margin", 0.0))
-    found = [cells(reference, sheet, unit) for reference in check["of"]]
-    row = [min(some, key=lambda cell: cell.number) for some in found[:-1]]
-    row.append(max(found[-1], key=lambda cell: cell.number))
-    ends = [(min(cell.low for cell in some), min(cell.high for cell in some)) for some in found[:-1]]
-    ends.append((max(cell.low for cell in found[-1]), max(cell.high for cell in found[-1])))
-    leads = [(one[0] / other[1], one[1] / other[0]) for one, other in pairwise(ends)]
+    steps = [cells(reference, sheet, unit) for reference in check["of"]]
+    row = [min(values, key=lambda cell: cell.number) for values in steps[:-1]]
+    row.append(max(steps[-1], key=lambda cell: cell.number))
+    ends = [(min(cell.low for cell in values), min(cell.high for cell in values)) for values in steps[:-1]]
+    ends.append((max(cell.low for cell in steps[-1]), max(cell.high for cell in steps[-1])))
+    leads = [(values[0] / other[1], values[1] / other[0]) for values, other in pairwise(ends)]
     holds = AcceptedRange(math.nextafter(1 + margin, math.inf), float("inf"), "").holds(leads)
-    said = " > ".join(f"{_text(cell.number, unit)} ({cell.line}, {cell.place})" for cell in row)
-    if holds is not True:
-        said = said.replace(" > ", ", ")
-    apart = f", each by {100 * margin:g} % at least" if margin else ""
-    notes = unlike(check, sheet, [cell for some in found for cell in some])
+    said = (" > " if holds else ", ").join(
+        f"{_text(cell.number, unit)} ({cell.line}, {cell.place})" for cell in row
+    )
+    margins = f", each by {100 * margin:g} % at least" if margin else ""
+    notes = unlike(check, sheet, [cell for values in steps for cell in values])
     return CheckResult(
-        holds, f"{said}; expected in this decreasing order{apart}", tuple(row), holds is False, notes
+        holds, f"{said}; expected in this decreasing order{margins}", tuple(row), holds is False, notes
     )
 
 

@@ -76,14 +76,14 @@ def judge(claim: PublishedClaim, sheet: Sheet, fitting: Fitting | None = None) -
 def _part(check: ClaimCheck, claim: PublishedClaim, sheet: Sheet, fitting: Fitting | None) -> _Part:
     if check.readings:
         return _any([_part(reading, claim, sheet, fitting) for reading in check.readings])
-    found = _leaf(check, claim, sheet, fitting)
-    detail = f"{check.note}: {found.detail}" if check.note else found.detail
-    return _Part(found.state, detail, found.notes)
+    part = _leaf(check, claim, sheet, fitting)
+    detail = f"{check.note}: {part.detail}" if check.note else part.detail
+    return _Part(part.state, detail, part.notes)
 
 
 def _all(parts: Sequence[_Part]) -> _Part:
     """Combines checks that must all hold: the deciding ones first, then the others with their states."""
-    state = next(one for one in _ALL if any(part.state == one for part in parts))
+    state = next(known for known in _ALL if any(part.state == known for part in parts))
     deciding = list(dict.fromkeys(part.detail for part in parts if part.state == state))
     rest = [f"{part.state}: {part.detail}" for part in parts if part.state != state]
     return _Part(state, " · ".join([*deciding, *rest]), _notes(parts))
@@ -91,7 +91,7 @@ def _all(parts: Sequence[_Part]) -> _Part:
 
 def _any(parts: Sequence[_Part]) -> _Part:
     """Combines alternative readings: the first that holds, or all of them if none does."""
-    state = next(one for one in _ANY if any(part.state == one for part in parts))
+    state = next(known for known in _ANY if any(part.state == known for part in parts))
     those = [part for part in parts if part.state == state]
     if state in (HOLDS, BUILT_IN, ASSUMED_BY_MODEL):
         those = those[:1]
@@ -132,8 +132,8 @@ def _leaf(check: ClaimCheck, claim: PublishedClaim, sheet: Sheet, fitting: Fitti
 
 def _assumed(finding: CheckResult) -> tuple[str, ...]:
     """Returns a note naming the values of a machine model that rest on assumed parameters."""
-    found = dict.fromkeys(f"{cell.line} at {cell.place}" for cell in finding.cells if cell.assumed)
-    return (f"assumed parameters of the model are behind {listed(list(found), REASONS)}",) if found else ()
+    names = dict.fromkeys(f"{cell.line} at {cell.place}" for cell in finding.cells if cell.assumed)
+    return (f"assumed parameters of the model are behind {listed(list(names), REASONS)}",) if names else ()
 
 
 def _fitted(

@@ -96,14 +96,14 @@ class Published:
 
     def derived(self, unit: str) -> str:
         """Returns how the value is derived from the printed number; '' if it is printed itself."""
-        told = [self.value.derived] if self.value.derived and unit != "of peak" else []
+        steps = [self.value.derived] if self.value.derived and unit != "of peak" else []
         if self.part != 1.0:
-            told.append(f"{self.part:.3g} of the source's count")
+            steps.append(f"{self.part:.3g} of the source's count")
         if self.value.metric == "time" and unit not in ("ns", "µs"):
-            told.append("size over time")
+            steps.append("size over time")
         if unit == "of peak" and not self.value.derived:
-            told.append("over the peak that the source names")
-        return ", ".join(told)
+            steps.append("over the peak that the source names")
+        return ", ".join(steps)
 
 
 def our_value(records: Sequence[Record], line: StudyLine, statistic: str) -> Ours:
@@ -116,13 +116,13 @@ def our_value(records: Sequence[Record], line: StudyLine, statistic: str) -> Our
     """
     record = records[0]
     if line.submits:
-        submits = [one.submit_ns for one in records if one.submit_ns is not None]
+        submits = [each.submit_ns for each in records if each.submit_ns is not None]
         half_width = repeatability(submits, 0.0)
         return Ours(None, _over_rounds(submits, statistic), None, record, half_width=half_width)
     assert record.time_ns is not None
-    told = [one.time_ns for one in records if one.time_ns]
-    times = [_by_statistic(one, statistic) for one in told]
-    half_width = repeatability(times, max(map(_within_round, told)))
+    measured = [each.time_ns for each in records if each.time_ns]
+    times = [_by_statistic(each, statistic) for each in measured]
+    half_width = repeatability(times, max(map(_within_round, measured)))
     time_ns = _over_rounds(times, statistic)
     # The record's rates belong to its own median time; rescale them to `time_ns`.
     faster = record.time_ns.median / time_ns if time_ns else 1.0
@@ -153,8 +153,8 @@ def repeatability(times: Sequence[float], within: float) -> float:
     count = len(times)
     mean = statistics.fmean(times) if times else 0.0
     if count < FEWEST_ROUNDS or not mean:
-        apart = (max(times) - min(times)) / mean if mean else 0.0
-        return max(within, apart, ALONE)
+        spread = (max(times) - min(times)) / mean if mean else 0.0
+        return max(within, spread, ALONE)
     quantile = STUDENT_95[min(count - 1, len(STUDENT_95)) - 1]
     return max(within, quantile * statistics.stdev(times) / math.sqrt(count) / mean)
 
@@ -170,13 +170,13 @@ def part_of(value: PublishedValue, line: StudyLine) -> float:
     STREAM counts every array. "One direction" counts the bytes that arrive (local arrays) or all bytes
     read (arrays on another device). A copy has one array each way.
     """
-    told = INTERFACES.get(value.method, INTERFACES[line.interface])
+    interface = INTERFACES.get(value.method, INTERFACES[line.interface])
     local = value.source.device == value.destination.device == value.executor
-    one = (1 if local else told.sources) / (told.sources + 1)
+    part = (1 if local else interface.sources) / (interface.sources + 1)
     both = INTERFACES[line.interface].counts == READ_WRITE and line.count != ONE_DIRECTION
     if value.counts == READ_WRITE and not both:
-        return one
-    return 1 / one if value.counts == _TOLD_ONE_DIRECTION and both else 1.0
+        return part
+    return 1 / part if value.counts == _TOLD_ONE_DIRECTION and both else 1.0
 
 
 def _by_statistic(times: Times, statistic: str) -> float:

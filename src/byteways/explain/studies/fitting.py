@@ -37,8 +37,8 @@ class Fitting:
     @cached_property
     def _from(self) -> tuple[str, ...]:
         """Names of the models that this one takes numbers from."""
-        told = dict.fromkeys(_TAKEN_FROM.findall(self.text))
-        return tuple(name for name in told if name != self.model and name in split.tables())
+        names = dict.fromkeys(_TAKEN_FROM.findall(self.text))
+        return tuple(name for name in names if name != self.model and name in split.tables())
 
     @cached_property
     def _texts(self) -> list[str]:
@@ -84,11 +84,11 @@ class Fitting:
         from, then those of other machines, which it was not fitted to.
         """
         for names in ((self.model,), self._from):
-            sides = {_side(one.value) for one in published if one.value.machine in names}
+            sides = {_side(value.value) for value in published if value.value.machine in names}
             for side in (FITTED, HELD_OUT):
                 if side in sides:
                     return side
-        others = [one.value for one in published if one.value.machine not in (self.model, *self._from)]
+        others = [value.value for value in published if value.value.machine not in (self.model, *self._from)]
         return HELD_OUT if any(_exact(value) for value in others) else NEITHER
 
 
@@ -97,8 +97,8 @@ def fitting_of(study: Study, manifest: Mapping[str, Any]) -> Fitting | None:
     if not is_simulated(manifest):
         return None
     text = (manifest.get("machine_model") or {}).get("text") or ""
-    found = Fitting(study, model_of(manifest), text)
-    return found if found.words else None
+    fitting = Fitting(study, model_of(manifest), text)
+    return fitting if fitting.words else None
 
 
 def _exact(value: PublishedValue) -> bool:

@@ -71,6 +71,6 @@ def products_of_model(model: str) -> frozenset[str]:
     return products(topology_of(load_model(model)))
 
 
-def named(found: frozenset[str]) -> str:
+def named(names: frozenset[str]) -> str:
     """Returns product names as text."""
-    return " and ".join(sorted(found)) or "no GPU"
+    return " and ".join(sorted(names)) or "no GPU"

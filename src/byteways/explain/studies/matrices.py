@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
-from byteways.explain.display.topic import TopicTable
+from byteways.explain.display.table import Table, shaded
 from byteways.explain.studies.outcome import FigureOutcome
 from byteways.explain.studies.pictures import BAND
 from byteways.explain.studies.references import listed
 from byteways.explain.studies.rows import ValueRow
+from byteways.record.simulation_mark import Voice
 from byteways.units import format_size
 
 #: Decimals of all values of a matrix, by the least.
@@ -18,88 +20,83 @@ DECIMALS = ((1000.0, 0), (100.0, 1), (0.0, 2))
 _PAIRS, _SIZES, _PLACES = "from \\ to", "method", "method \\ place"
 
 
-def matrices(one: FigureOutcome, title: str, *, drawn: bool) -> list[TopicTable]:
+def matrices(outcome: FigureOutcome, title: str, voice: Voice, *, drawn: bool) -> list[Table]:
     """Returns the matrices of a figure for which there are values; `title` begins their titles.
 
     Args:
-        one: The figure.
+        outcome: The figure.
         title: Of the figure; '' where it stands above them.
+        voice: Of the run.
         drawn: Order rows and leave the diagonal out as the source's picture does.
     """
-    told = _of_one_system(one.rows)
-    corner, key = _axes(one)
-    known = [row for row in told if row.published is not None or row.ours is not None]
+    rows = _of_one_system(outcome.rows)
+    corner, key = _axes(outcome)
+    known = [row for row in rows if row.published is not None or row.ours is not None]
     sources, targets = (list(dict.fromkeys(key(row)[side] for row in known)) for side in (0, 1))
     if corner == _SIZES:
         targets = list(
             dict.fromkeys(key(row)[1] for row in sorted(known, key=lambda row: row.size_bytes or 0))
         )
-    if drawn and one.figure.drawing.rows == "upwards":
+    if drawn and outcome.figure.drawing.rows == "upwards":
         sources.reverse()
     kinds: tuple[tuple[str, Callable[[ValueRow], float | None], str], ...] = (
-        ("published", lambda row: row.published, one.figure.unit),
-        ("measured", lambda row: row.ours, one.figure.unit),
-        ("measured over published", lambda row: row.ratio, ""),
+        ("published", lambda row: row.published, outcome.figure.unit),
+        (voice.measured, lambda row: row.ours, outcome.figure.unit),
+        (f"{voice.measured} over published", lambda row: row.ratio, ""),
     )
+    notes: dict[str, Sequence[str]] = {"published": _derived(rows), voice.measured: outcome.notes}
     tables = []
     for what, pick, unit in kinds:
-        found = {key(row): value for row in known if (value := pick(row)) is not None}
-        if drawn and not one.figure.drawing.diagonal:
-            found = {pair: value for pair, value in found.items() if pair[0] != pair[1]}
-        if not found:
+        values = {key(row): value for row in known if (value := pick(row)) is not None}
+        if drawn and not outcome.figure.drawing.diagonal:
+            values = {pair: value for pair, value in values.items() if pair[0] != pair[1]}
+        if not values:
             continue
         # A source that prints few of the values has no use for rows and columns without any.
-        whole = drawn and 2 * len(found) > len(known)
-        shown = [name for name in sources if whole or any(pair[0] == name for pair in found)]
-        across = [name for name in targets if whole or any(pair[1] == name for pair in found)]
-        numbers = [[found.get((source, target)) for target in across] for source in shown]
+        whole = drawn and 2 * len(values) > len(known)
+        shown = [name for name in sources if whole or any(pair[0] == name for pair in values)]
+        across = [name for name in targets if whole or any(pair[1] == name for pair in values)]
         name = f"{what}, {unit}" if unit else what
-        note = "; ".join(_derived(told) if what == "published" else one.notes if what == "measured" else ())
+        note = "; ".join(notes.get(what, ()))
         heading = f"{title}, {name}" if title else name
-        least = min(found.values()) if corner == _SIZES else 0.0  # values of a map differ little
-        tables.append(_table(heading, (corner, *across), shown, numbers, unit, note, least))
+        least = min(values.values()) if corner == _SIZES else 0.0  # values of a map differ little
+        tables.append(_table(heading, corner, (shown, across), values, unit, note, least))
     return tables
 
 
-def _axes(one: FigureOutcome) -> tuple[str, Callable[[ValueRow], tuple[str, str]]]:
+def _axes(outcome: FigureOutcome) -> tuple[str, Callable[[ValueRow], tuple[str, str]]]:
     """Returns the head of the first column, and what gives the row and the column of a value."""
-    if one.figure.kind == "map":
+    if outcome.figure.kind == "map":
         return _SIZES, lambda row: (row.line, format_size(row.size_bytes or 0))
-    if one.figure.kind == "grid":
-        return _PAIRS, lambda row: _ends(row.line.rpartition(", ")[2], " > ")
-    if all(">" in row.place for row in one.rows) and len(one.figure.lines) == 1:
-        return _PAIRS, lambda row: _ends(row.place.rpartition(" ")[2], ">")
+    if outcome.figure.kind == "grid":
+        return _PAIRS, lambda row: ends_of(row.line.rpartition(", ")[2], " > ")
+    if all(">" in row.place for row in outcome.rows) and len(outcome.figure.lines) == 1:
+        return _PAIRS, lambda row: ends_of(row.place.rpartition(" ")[2], ">")
     return _PLACES, lambda row: (row.line, row.place)
 
 
-def _ends(pair: str, between: str) -> tuple[str, str]:
+def ends_of(pair: str, between: str) -> tuple[str, str]:
     source, _, target = pair.partition(between)
     return source, target
 
 
 def _table(
     title: str,
-    headings: tuple[str, ...],
-    sources: Sequence[str],
-    numbers: Sequence[Sequence[float | None]],
+    corner: str,
+    names: tuple[Sequence[str], Sequence[str]],
+    values: Mapping[tuple[str, str], float],
     unit: str,
     note: str,
     least: float,
-) -> TopicTable:
-    """Returns a matrix of `numbers` [source, target], shaded from `least` to the greatest of them."""
-    values = [value for row in numbers for value in row if value is not None]
-    rows = tuple(
-        (source, *("–" if value is None else _said(value, unit, min(values)) for value in row))
-        for source, row in zip(sources, numbers, strict=True)
-    )
-    span = max(values) - least
-    heat = tuple(
-        (None, *(None if value is None else (value - least) / (span or 1.0) for value in row))
-        for row in numbers
-    )
-    bands = tuple(("", *("" if value is None else _band(value) for value in row)) for row in numbers)
-    columns = tuple(range(1, len(headings)))
-    return TopicTable(title, headings, rows, columns, note, heat, () if unit else bands)
+) -> Table:
+    """Returns a matrix of values, shaded from `least` to the greatest of them; of ratios with bands."""
+    low, span = min(values.values()), max(values.values()) - least
+
+    def shade(value: float) -> float:
+        return (value - least) / (span or 1.0)
+
+    text = partial(_said, unit=unit, lowest=low)
+    return shaded(title, corner, names, values, text, shade, None if unit else _band, note=note)
 
 
 def _band(ratio: float) -> str:
@@ -129,8 +126,8 @@ def _of_one_system(rows: Sequence[ValueRow]) -> list[ValueRow]:
 
 def _derived(rows: Sequence[ValueRow]) -> list[str]:
     """Lists the published values of a matrix that are derived from printed ones, and how."""
-    found: dict[str, list[str]] = {}
+    derivations: dict[str, list[str]] = {}
     for row in rows:
         if row.derived:
-            found.setdefault(row.derived, []).append(row.place)
-    return [f"derived, {how}: {listed(places)}" for how, places in found.items()]
+            derivations.setdefault(row.derived, []).append(row.place)
+    return [f"derived, {how}: {listed(places)}" for how, places in derivations.items()]

@@ -25,8 +25,8 @@ def node(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
         located = sheet.located[check["at"]]
         if located.devices is None:
             raise UntestableError(located.reason)
-        one, other = located.devices[:2]
-        number, what = fact.between(sheet.run.topology, one, other), f"{fact.says} from {one} to {other}"
+        first, other = located.devices[:2]
+        number, what = fact.between(sheet.run.topology, first, other), f"{fact.says} from {first} to {other}"
         notes = (f"{check['at']} is {located.note}",) if located.note else ()
     if number is None:
         raise UntestableError(f"this machine does not report one number: {what}")
@@ -36,16 +36,16 @@ def node(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     least = bounds["about"] * (1 - within) if "about" in bounds else bounds.get("at_least", -math.inf)
     most = bounds["about"] * (1 + within) if "about" in bounds else bounds.get("at_most", math.inf)
     said = " and ".join(f"{name.replace('_', ' ')} {check[name]}".removeprefix("about ") for name in bounds)
-    told = format_size(int(number)) if fact.unit == BYTES_UNIT else f"{number:.6g} {fact.unit}".rstrip()
-    detail = f"{told} ({what}); expected {said}{f' ± {100 * within:g} %' if within else ''}"
+    text = format_size(int(number)) if fact.unit == BYTES_UNIT else f"{number:.6g} {fact.unit}".rstrip()
+    detail = f"{text} ({what}); expected {said}{f' ± {100 * within:g} %' if within else ''}"
     return CheckResult(least <= number <= most, detail, (), True, notes)
 
 
 def refused(check: Mapping[str, Any], sheet: Sheet) -> CheckResult:
     """Every case of `of` was refused, by the plan or by the runtime, for a reason that contains `reason`."""
-    told = check["of"] if isinstance(check["of"], list) else [check["of"]]
-    found = [one for reference in told for one in outcomes(reference, sheet)]
-    other = [(name, why) for name, why in found if check["reason"].lower() not in why.lower()]
-    name, why = (other or found)[0]
+    references = check["of"] if isinstance(check["of"], list) else [check["of"]]
+    cases = [outcome for reference in references for outcome in outcomes(reference, sheet)]
+    other = [(name, why) for name, why in cases if check["reason"].lower() not in why.lower()]
+    name, why = (other or cases)[0]
     detail = f"{why or 'it ran'} ({name}); expected: {check['reason']}"
     return CheckResult(not other, detail, (), True)

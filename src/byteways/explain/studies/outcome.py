@@ -20,7 +20,7 @@ from byteways.explain.studies.rows import ValueRow, best_by_size, quotients
 from byteways.explain.studies.two_machines import PairedSheet, who
 from byteways.explain.studies.value_lookup import Sheet, nearest_size
 from byteways.explain.studies.verdicts import CLAIM_VERDICTS, CONTRADICTED, VERDICT_PHRASES
-from byteways.record.simulation_mark import mark_of, subject
+from byteways.record.simulation_mark import Voice, mark_of, subject, voice
 from byteways.simulate import load as load_model
 from byteways.simulate.topology import topology_of
 from byteways.studies.reading import load
@@ -71,10 +71,14 @@ class StudyOutcome:
     caches: tuple[ReferenceLine, ...] = ()  # of this machine
 
     @property
+    def voice(self) -> Voice:
+        return voice(bool(self.mark))
+
+    @property
     def counts(self) -> dict[str, int]:
         """Returns the number of claims per verdict that occurs, in the order of VERDICTS."""
-        found = Counter(verdict.verdict for verdict in self.verdicts)
-        return {name: found[name] for name in CLAIM_VERDICTS if found[name]}
+        numbers = Counter(verdict.verdict for verdict in self.verdicts)
+        return {name: numbers[name] for name in CLAIM_VERDICTS if numbers[name]}
 
     def summary(self) -> str:
         """'12 claims: 9 hold, 1 differs on this hardware, 2 cannot be tested here'."""
@@ -83,27 +87,27 @@ class StudyOutcome:
 
     def contradictions(self) -> str:
         """Returns the ids of the contradicted claims by verdict, the first NAMED of each."""
-        told = []
+        sentences = []
         for verdict in CONTRADICTED:
             texts = [
-                one.claim.text for one in self.verdicts if one.verdict == verdict
+                judged.claim.text for judged in self.verdicts if judged.verdict == verdict
             ]  # the table has the values
             if texts:
                 more = (
                     f" (and {len(texts) - MOST_NAMED_CLAIMS} more)" if len(texts) > MOST_NAMED_CLAIMS else ""
                 )
-                told.append(f"{verdict.capitalize()}: {'; '.join(texts[:MOST_NAMED_CLAIMS])}{more}.")
-        return " ".join(told) or "None of its claims is contradicted."
+                sentences.append(f"{verdict.capitalize()}: {'; '.join(texts[:MOST_NAMED_CLAIMS])}{more}.")
+        return " ".join(sentences) or "None of its claims is contradicted."
 
 
 def outcome_of(run: RecordedRun) -> StudyOutcome | None:
     """Returns the outcome for the study in the run's manifest; None if there is none or it is unavailable."""
-    told = run.manifest.get("study")
-    if not isinstance(told, Mapping) or "key" not in told:
+    recorded = run.manifest.get("study")
+    if not isinstance(recorded, Mapping) or "key" not in recorded:
         return None
     try:
         beside = run.beside if isinstance(run, Index) else None
-        return compare(load(restored(str(told.get("folder") or told["key"]))), run, beside)
+        return compare(load(restored(str(recorded.get("folder") or recorded["key"]))), run, beside)
     except BytewaysError:  # a study of another byteways version, or its folder was removed
         return None
 
@@ -206,7 +210,7 @@ def _ours(figure: Figure, line: StudyLine, place: StudyPlace, sheet: Sheet) -> d
         return {size: ours[size] for size in list(ours)[:1]}
     if figure.kind not in ("highest", "grid"):
         return ours
-    known = {size: rate for size, one in ours.items() if (rate := one.quantity(figure.unit)) is not None}
+    known = {size: rate for size, value in ours.items() if (rate := value.quantity(figure.unit)) is not None}
     return {size: ours[size] for size in known if known[size] == max(known.values())}
 
 
@@ -222,15 +226,17 @@ def _chosen(published: Sequence[Published], figure: Figure, sheet: Sheet) -> lis
     """Returns one print of each value: the one in this figure, otherwise the most precise one."""
     best: dict[tuple[str, int | None], Published] = {}
 
-    def rank(one: Published) -> tuple[bool, bool, bool]:
-        value = one.value
+    def rank(candidate: Published) -> tuple[bool, bool, bool]:
+        value = candidate.value
         return value.locator != figure.locator, bool(value.same_as), value.exactness == "approximate"
 
-    for one in published:
-        key = (one.value.machine, one.size_bytes)
-        if one.quantity(figure.unit) is not None and (key not in best or rank(one) < rank(best[key])):
-            best[key] = one
-    return sorted(best.values(), key=lambda one: sheet.models.index(one.value.machine))
+    for candidate in published:
+        key = (candidate.value.machine, candidate.size_bytes)
+        if candidate.quantity(figure.unit) is not None and (
+            key not in best or rank(candidate) < rank(best[key])
+        ):
+            best[key] = candidate
+    return sorted(best.values(), key=lambda candidate: sheet.models.index(candidate.value.machine))
 
 
 def _rows(
@@ -248,16 +254,16 @@ def _rows(
     sizes = list(ours)
     if figure.kind == "map":
         return [_row(figure, line, place, None, size, ours, sheet) for size in sizes]
-    found: dict[tuple[int | None, str], Published] = {}
-    for one in published:
-        size = nearest_size(one.size_bytes, sizes) or one.size_bytes
+    chosen: dict[tuple[int | None, str], Published] = {}
+    for value in published:
+        size = nearest_size(value.size_bytes, sizes) or value.size_bytes
         if figure.kind == "curve" or not figure.size_bytes or figure.size_bytes == size:
-            found.setdefault((size, one.value.system), one)
-    if not found:
+            chosen.setdefault((size, value.value.system), value)
+    if not chosen:
         size = nearest_size(figure.size_bytes or None, sizes)
         return [_row(figure, line, place, None, size or figure.size_bytes or None, ours, sheet)]
-    ordered = sorted(found, key=lambda key: key[0] or 0)  # stable: keeps this machine's system first
-    return [_row(figure, line, place, found[key], key[0], ours, sheet) for key in ordered]
+    ordered = sorted(chosen, key=lambda key: key[0] or 0)  # stable: keeps this machine's system first
+    return [_row(figure, line, place, chosen[key], key[0], ours, sheet) for key in ordered]
 
 
 def _row(
@@ -269,8 +275,8 @@ def _row(
     ours: Mapping[int, Ours],
     sheet: Sheet,
 ) -> ValueRow:
-    found = ours.get(size) if size is not None else None
-    number = found.quantity(figure.unit) if found else None
+    own = ours.get(size) if size is not None else None
+    number = own.quantity(figure.unit) if own else None
     theirs = published.quantity(figure.unit) if published else None
     between = published.range(figure.unit) if published else None
     beside = _nearer(number, between) if number is not None and between else theirs
@@ -284,8 +290,8 @@ def _row(
         number,
         number / beside if number is not None and beside else None,
         "" if number is not None else sheet.missing(line, place, size),
-        found.other_count if found and figure.unit not in ("ns", "µs") else "",
-        found.quantity("of peak") if found else None,
+        own.other_count if own and figure.unit not in ("ns", "µs") else "",
+        own.quantity("of peak") if own else None,
         between,
         published.derived(figure.unit) if published else "",
     )
@@ -305,19 +311,19 @@ def _series(
     ours: Mapping[int, Ours],
 ) -> StudySeries:
     points: dict[str, list[tuple[int, float]]] = {}
-    for one in published:
-        number = one.quantity(unit)
-        size = one.size_bytes or max(ours, default=None)
+    for value in published:
+        number = value.quantity(unit)
+        size = value.size_bytes or max(ours, default=None)
         if number is not None and size:
-            ends = one.range(unit) or (number,)
-            points.setdefault(one.value.system, []).extend((size, end) for end in ends)
-    mine = [(size, number) for size, one in ours.items() if (number := one.quantity(unit)) is not None]
+            ends = value.range(unit) or (number,)
+            points.setdefault(value.value.system, []).extend((size, end) for end in ends)
+    mine = [(size, number) for size, value in ours.items() if (number := value.quantity(unit)) is not None]
     return StudySeries(
         line.name,
         place.name,
         label,
         tuple(mine),
-        {system: tuple(sorted(some)) for system, some in points.items()},
+        {system: tuple(sorted(members)) for system, members in points.items()},
     )
 
 
@@ -355,28 +361,28 @@ def to_json(outcome: StudyOutcome) -> dict[str, Any]:
         "differences": list(outcome.study.differences),
         "figures": [
             {
-                "id": one.figure.id,
-                "title": one.figure.title,
-                "locator": one.figure.locator,
-                "kind": one.figure.kind,
-                "unit": one.figure.unit,
-                "hops": one.hops,
-                "rows": [asdict(row) for row in one.rows],
-                "notes": list(one.notes),
+                "id": figure.figure.id,
+                "title": figure.figure.title,
+                "locator": figure.figure.locator,
+                "kind": figure.figure.kind,
+                "unit": figure.figure.unit,
+                "hops": figure.hops,
+                "rows": [asdict(row) for row in figure.rows],
+                "notes": list(figure.notes),
             }
-            for one in outcome.figures
+            for figure in outcome.figures
         ],
         "claims": [
             {
-                "id": one.claim.id,
-                "says": one.claim.quote or one.claim.says,
-                "quoted": bool(one.claim.quote),
-                "locator": one.claim.locator,
-                "verdict": one.verdict,
-                "detail": one.detail,
-                "notes": list(one.notes),
+                "id": verdict.claim.id,
+                "says": verdict.claim.quote or verdict.claim.says,
+                "quoted": bool(verdict.claim.quote),
+                "locator": verdict.claim.locator,
+                "verdict": verdict.verdict,
+                "detail": verdict.detail,
+                "notes": list(verdict.notes),
             }
-            for one in outcome.verdicts
+            for verdict in outcome.verdicts
         ],
         "counts": outcome.counts,
     }

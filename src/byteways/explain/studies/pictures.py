@@ -47,25 +47,24 @@ def colours_of(outcome: StudyOutcome) -> dict[str, int]:
     return methods_of([figure.drawing for figure in outcome.study.figures])
 
 
-def charts_of(one: FigureOutcome, outcome: StudyOutcome, colours: Mapping[str, int]) -> list[Chart]:
+def charts_of(figure: FigureOutcome, outcome: StudyOutcome, colours: Mapping[str, int]) -> list[Chart]:
     """Returns the charts of a figure: one for each scale of y, and for groups of bars with their own axis.
 
     A figure without any value, and one that is a matrix, has none.
     """
-    make = {"lines": _lines, "bars": _bars, "tiles": _tiles}.get(one.figure.drawing.plot)
+    make = {"lines": _lines, "bars": _bars, "tiles": _tiles}.get(figure.figure.drawing.plot)
     if make is None:
         return []
-    words = "simulated" if outcome.mark else "measured"
-    made = make(one, words, colours, outcome.caches)
+    made = make(figure, outcome.voice.measured, colours, outcome.caches)
     return [chart for chart in made if any(series.points for series in chart.series)]
 
 
 def _lines(
-    one: FigureOutcome, words: str, colours: Mapping[str, int], caches: Sequence[ReferenceLine]
+    outcome: FigureOutcome, words: str, colours: Mapping[str, int], caches: Sequence[ReferenceLine]
 ) -> Iterator[Chart]:
     """Yields the curves once for each scale of y."""
-    drawing, unit = one.figure.drawing, one.figure.unit
-    strokes = [_curve(track, one, words, colours) for track in drawing.tracks]
+    drawing, unit = outcome.figure.drawing, outcome.figure.unit
+    strokes = [_curve(track, outcome, words, colours) for track in drawing.tracks]
     sizes = [point.x for stroke in strokes for point in _all_points(stroke)]
     marks = [ReferenceLine(mark.label, mark.at) for mark in drawing.marks]
     if drawing.caches:
@@ -74,14 +73,14 @@ def _lines(
     for scale in drawing.y:
         x_scale = drawing.x if len(drawing.y) == 1 else scale  # of several, each has one scale on both axes
         yield Chart(
-            _title(one) + (f", {scale}" if len(drawing.y) > 1 else ""),
-            _caption(one, strokes, words),
+            _title(outcome) + (f", {scale}" if len(drawing.y) > 1 else ""),
+            _caption(outcome, strokes, words),
             Axis("size", x_scale, "bytes"),
             Axis(_unit(unit), scale),
             tuple(_series(map(_trend, strokes) if drawing.trends else strokes, systems)),
             tuple(ReferenceLine(level.label, level.at) for level in drawing.levels),
             tuple(mark for mark in marks if sizes and min(sizes) < mark.at < max(sizes)),
-            tuple(_below(one, strokes, drawing, systems)),
+            tuple(_below(outcome, strokes, drawing, systems)),
         )
 
 
@@ -119,17 +118,17 @@ def _symbol(system: str, systems: Sequence[str]) -> str:
     return PUBLISHED[systems.index(system) % len(PUBLISHED)] if system in systems else PUBLISHED[0]
 
 
-def _curve(track: Track, one: FigureOutcome, words: str, colours: Mapping[str, int]) -> Stroke:
+def _curve(track: Track, outcome: FigureOutcome, words: str, colours: Mapping[str, int]) -> Stroke:
     (cell,) = track.cells
-    unit = one.figure.unit
-    rows = _rows_of(cell, one)
+    unit = outcome.figure.unit
+    rows = _rows_of(cell, outcome)
     words = _words(words, rows)
     ours = next(
         (
             series.ours
-            for series in one.series
+            for series in outcome.series
             if (series.line, series.place) == (cell.line, cell.place)
-            and (cell.line, cell.place) not in one.repeated
+            and (cell.line, cell.place) not in outcome.repeated
         ),
         (),
     )
@@ -140,7 +139,7 @@ def _curve(track: Track, one: FigureOutcome, words: str, colours: Mapping[str, i
             size,
             value,
             text=f"{format_size(size)}: {_said(value, unit)}, {words}",
-            label=number(value, unit) if one.figure.drawing.maxima and size == peak else "",
+            label=number(value, unit) if outcome.figure.drawing.maxima and size == peak else "",
         )
         for size, value in ours
     )
@@ -154,30 +153,30 @@ def _curve(track: Track, one: FigureOutcome, words: str, colours: Mapping[str, i
 
 
 def _bars(
-    one: FigureOutcome, words: str, colours: Mapping[str, int], caches: Sequence[ReferenceLine]
+    outcome: FigureOutcome, words: str, colours: Mapping[str, int], caches: Sequence[ReferenceLine]
 ) -> Iterator[Chart]:
     """Yields the bars, and those of groups with an axis of their own in a chart beside it."""
-    drawing = one.figure.drawing
+    drawing = outcome.figure.drawing
     beside = tuple(group for group in drawing.groups if group not in drawing.apart)
     for groups in (beside, *((group,) for group in drawing.apart)):
-        strokes, width = _grouped(one, groups, words, colours)
+        strokes, width = _grouped(outcome, groups, words, colours)
         systems = _systems(strokes)
         yield Chart(
-            _title(one) + (f", {groups[0]}" if drawing.apart and groups is not beside else ""),
-            _caption(one, strokes, words),
+            _title(outcome) + (f", {groups[0]}" if drawing.apart and groups is not beside else ""),
+            _caption(outcome, strokes, words),
             Axis(names=groups),
-            Axis(_unit_of(one), drawing.y[0]),
+            Axis(_unit_of(outcome), drawing.y[0]),
             tuple(_series(strokes, systems, "bars", width)),
             tuple(ReferenceLine(level.label, level.at) for level in drawing.levels),
-            below=tuple(_below(one, strokes, drawing, systems)),
+            below=tuple(_below(outcome, strokes, drawing, systems)),
         )
 
 
 def _grouped(
-    one: FigureOutcome, groups: Sequence[str], words: str, colours: Mapping[str, int]
+    outcome: FigureOutcome, groups: Sequence[str], words: str, colours: Mapping[str, int]
 ) -> tuple[list[Stroke], float]:
     """Returns the bars of some groups, side by side around whole numbers, and their width."""
-    drawing, unit = one.figure.drawing, _unit_of(one)
+    drawing, unit = outcome.figure.drawing, _unit_of(outcome)
     count = 1 if drawing.alone else len(drawing.tracks)
     width = FILLED / count
     first: dict[str, float] = {}  # ours of the first series by group
@@ -190,14 +189,14 @@ def _grouped(
                 continue
             x = at + (0 if drawing.alone else (index - (count - 1) / 2) * width)
             cell = track.cells[0 if drawing.alone else drawing.groups.index(group)]
-            rows = _rows_of(cell, one)
-            known = [row for row in rows if (row.line, row.place) not in one.repeated]
-            found = next((row for row in known if row.ours is not None), None)
-            if found is not None and found.ours is not None:
+            rows = _rows_of(cell, outcome)
+            known = [row for row in rows if (row.line, row.place) not in outcome.repeated]
+            value = next((row for row in known if row.ours is not None), None)
+            if value is not None and value.ours is not None:
                 name = f"{group}, {track.name}" if count > 1 else group
-                text = f"{name}: {_said(found.ours, unit)}, {_words(words, rows)}"
-                label = _label(found, first.setdefault(group, found.ours), drawing, index)
-                ours.append(Point(x, found.ours, text=text, label=label))
+                text = f"{name}: {_said(value.ours, unit)}, {_words(words, rows)}"
+                label = _label(value, first.setdefault(group, value.ours), drawing, index)
+                ours.append(Point(x, value.ours, text=text, label=label))
             for system, points in _by_system(rows, unit, lambda _, x=x: x).items():  # type: ignore[misc]
                 published[system] = (*published.get(system, ()), *points)
         strokes.append(Stroke(track.name, colours[track.method], track.dash, tuple(ours), published))
@@ -213,15 +212,15 @@ def _label(row: ValueRow, first: float, drawing: Drawing, index: int) -> str:
 
 
 def _tiles(
-    one: FigureOutcome, words: str, colours: Mapping[str, int], caches: Sequence[ReferenceLine]
+    outcome: FigureOutcome, words: str, colours: Mapping[str, int], caches: Sequence[ReferenceLine]
 ) -> Iterator[Chart]:
     """Yields the map of the best methods: a square at every size, several where methods are alike."""
-    drawing = one.figure.drawing
-    groups = tuple(contest.name for contest in one.figure.contests)
-    units = {contest.name: contest.unit for contest in one.figure.contests}
+    drawing = outcome.figure.drawing
+    groups = tuple(contest.name for contest in outcome.figure.contests)
+    units = {contest.name: contest.unit for contest in outcome.figure.contests}
     points: dict[str, list[Point]] = {track.name: [] for track in drawing.tracks}
     track_of = {cell.line: track.name for track in drawing.tracks for cell in track.cells}
-    for row in one.rows:
+    for row in outcome.rows:
         if row.ours is None or row.size_bytes is None:
             continue
         known = _tied(row.line, track_of)
@@ -240,19 +239,19 @@ def _tiles(
         f"Each square is the method that is the best at its size, {words}; squares above each other are "
         "methods whose intervals overlap. Published as a drawing without numbers."
     )
-    yield Chart(_title(one), caption, Axis("size", "log", "bytes"), Axis(names=groups), series)
+    yield Chart(_title(outcome), caption, Axis("size", "log", "bytes"), Axis(names=groups), series)
 
 
 def _tied(joined: str, names: Mapping[str, object]) -> list[str]:
     """Returns the methods that a row of equals names, joined by commas: names may have commas themselves."""
-    found, rest = [], joined
+    methods, rest = [], joined
     while rest:
-        begins = [one for one in names if rest == one or rest.startswith(f"{one}, ")]
+        begins = [name for name in names if rest == name or rest.startswith(f"{name}, ")]
         if not begins:
             return []
-        found.append(max(begins, key=len))
-        rest = rest[len(found[-1]) :].removeprefix(", ")
-    return found
+        methods.append(max(begins, key=len))
+        rest = rest[len(methods[-1]) :].removeprefix(", ")
+    return methods
 
 
 def _words(words: str, rows: Sequence[ValueRow]) -> str:
@@ -261,10 +260,10 @@ def _words(words: str, rows: Sequence[ValueRow]) -> str:
     return f"{words} on {machine}" if machine else words
 
 
-def _rows_of(cell: DrawnValue, one: FigureOutcome) -> list[ValueRow]:
+def _rows_of(cell: DrawnValue, outcome: FigureOutcome) -> list[ValueRow]:
     return [
         row
-        for row in one.rows
+        for row in outcome.rows
         if (row.line, row.place) == (cell.line, cell.place) and cell.size_bytes in (None, row.size_bytes)
     ]
 
@@ -273,20 +272,20 @@ def _by_system(
     rows: Sequence[ValueRow], unit: str, x: Callable[[ValueRow], float]
 ) -> dict[str, tuple[Point, ...]]:
     """Returns the published values by the system that they were measured on."""
-    found: dict[str, list[Point]] = {}
+    systems: dict[str, list[Point]] = {}
     for row in rows:
         if row.published is None or (unit != "×" and row.size_bytes is None):
             continue
         about = "about " if row.approximate else ""
         low, high = row.published_range or (None, None)
-        told = f"{about}{_said(row.published, unit)}, published{f', {row.system}' if row.system else ''}"
-        text = f"{format_size(row.size_bytes)}: {told}" if row.size_bytes else told
-        found.setdefault(row.system, []).append(Point(x(row), row.published, low, high, text))
-    return {system: tuple(points) for system, points in found.items()}
+        value = f"{about}{_said(row.published, unit)}, published{f', {row.system}' if row.system else ''}"
+        text = f"{format_size(row.size_bytes)}: {value}" if row.size_bytes else value
+        systems.setdefault(row.system, []).append(Point(x(row), row.published, low, high, text))
+    return {system: tuple(points) for system, points in systems.items()}
 
 
 def _below(
-    one: FigureOutcome, strokes: Sequence[Stroke], drawing: Drawing, systems: Sequence[str]
+    outcome: FigureOutcome, strokes: Sequence[Stroke], drawing: Drawing, systems: Sequence[str]
 ) -> Iterator[Panel]:
     """Yields the panels below: ours over published, and the quotients that the source draws."""
     ratios = [
@@ -317,7 +316,7 @@ def _quotient_series(quotient: Stroke) -> Iterator[Series]:
 def _ratio(stroke: Stroke) -> Stroke:
     """Returns ours over published at every published value; over the nearer end of a range."""
     mine = {point.x: point.y for point in stroke.ours}
-    found: dict[str, tuple[Point, ...]] = {}
+    ratios: dict[str, tuple[Point, ...]] = {}
     for system, points in stroke.published.items():
         made = []
         for point in points:
@@ -329,8 +328,8 @@ def _ratio(stroke: Stroke) -> Stroke:
                 text = f"{ours / beside:.3g} × published; {point.text}"
                 made.append(Point(point.x, ours / beside, text=text))
         if made:
-            found[system] = tuple(made)
-    return replace(stroke, ours=(), published=found, trend=())
+            ratios[system] = tuple(made)
+    return replace(stroke, ours=(), published=ratios, trend=())
 
 
 def _quotient(name: str, above: Stroke, below: Stroke) -> Stroke:
@@ -338,13 +337,13 @@ def _quotient(name: str, above: Stroke, below: Stroke) -> Stroke:
     lower = {point.x: point.y for point in below.ours}
     ours = tuple(_over(point, lower[point.x]) for point in above.ours if lower.get(point.x))
     under = {point.x: point.y for points in below.published.values() for point in points}
-    told = tuple(
+    quotients = tuple(
         _over(point, under[point.x], ", published")
         for points in above.published.values()
         for point in points
         if under.get(point.x)
     )
-    return Stroke(name, above.colour, "solid", ours, {"": told} if told else {})
+    return Stroke(name, above.colour, "solid", ours, {"": quotients} if quotients else {})
 
 
 def _over(point: Point, under: float, words: str = "") -> Point:
@@ -373,12 +372,12 @@ def _all_points(stroke: Stroke) -> Iterator[Point]:
         yield from points
 
 
-def _title(one: FigureOutcome) -> str:
-    return f"{one.figure.title} ({one.figure.locator})"
+def _title(outcome: FigureOutcome) -> str:
+    return f"{outcome.figure.title} ({outcome.figure.locator})"
 
 
-def _unit_of(one: FigureOutcome) -> str:
-    return "×" if one.figure.kind == "ratio" else one.figure.unit
+def _unit_of(outcome: FigureOutcome) -> str:
+    return "×" if outcome.figure.kind == "ratio" else outcome.figure.unit
 
 
 def _unit(unit: str) -> str:
@@ -389,17 +388,17 @@ def _said(value: float, unit: str) -> str:
     return f"{number(value, unit)} {'×' if unit == '×' else _unit(unit)}"
 
 
-def _caption(one: FigureOutcome, strokes: Sequence[Stroke], words: str) -> str:
+def _caption(outcome: FigureOutcome, strokes: Sequence[Stroke], words: str) -> str:
     """Says what lines and markers are, and where the source has no numbers."""
-    plot = "Bars" if one.figure.drawing.plot == "bars" else "Lines"
-    told = any(stroke.published for stroke in strokes)
+    plot = "Bars" if outcome.figure.drawing.plot == "bars" else "Lines"
+    has_published = any(stroke.published for stroke in strokes)
     text = f"{plot}: {words} here."
-    if told:
+    if has_published:
         text += " Open markers: published. Below: ours over published; the band is ± 10 %."
     else:
         text += " Published as a plot without numbers."
-    if one.figure.drawing.against:
-        text += f" Lowest: {', '.join(against.name for against in one.figure.drawing.against)}."
-    if one.figure.drawing.trends:
+    if outcome.figure.drawing.against:
+        text += f" Lowest: {', '.join(against.name for against in outcome.figure.drawing.against)}."
+    if outcome.figure.drawing.trends:
         text += " Thin lines: time proportional to size plus a constant, fitted to ours."
     return text

@@ -37,28 +37,28 @@ def locate(study: Study, topology: Topology) -> dict[str, Located]:
     """Returns every place of the study on this machine, by name."""
     first = study.models[0]
     gpus = topology.names("gpu")
-    pairs = [(one, other) for one in gpus for other in gpus if one != other]
-    found = {pair: _class(topology, *pair) for pair in pairs}
+    pairs = [(gpu, other) for gpu in gpus for other in gpus if gpu != other]
+    classes = {pair: _class(topology, *pair) for pair in pairs}
     located: dict[str, Located] = {}
     for place in study.places.values():
-        one = _locate(place, _source_topology(place.model or first), topology, found)
-        located[place.name] = _once(one, located.values(), topology)
+        new = _locate(place, _source_topology(place.model or first), topology, classes)
+        located[place.name] = _once(new, located.values(), topology)
     return located
 
 
-def _once(one: Located, before: Iterable[Located], here: Topology) -> Located:
+def _once(located: Located, before: Iterable[Located], here: Topology) -> Located:
     """Rejects a pair that already represents a place of equal rank: a second would add no information."""
-    place = one.place
+    place = located.place
     missing = [name for name in place.devices if kind_of(name) == "gpu" and name not in here.names()]
-    if one.devices is None or place.rank is None or place.order or not missing:
-        return one
+    if located.devices is None or place.rank is None or place.order or not missing:
+        return located
     for other in before:
-        same = other.place.rank == place.rank and other.place.model == place.model
-        if same and other.devices and set(other.devices) == set(one.devices):
+        equal = other.place.rank == place.rank and other.place.model == place.model
+        if equal and other.devices and set(other.devices) == set(located.devices):
             count = len(here.names("gpu"))
             why = f"this machine has {count} GPUs"
             return Located(place, None, f"{missing[0]} is not here: {why}", why=why)
-    return one
+    return located
 
 
 @cache
@@ -66,7 +66,7 @@ def _source_topology(model: str) -> Topology:
     return topology_of(load_model(model))
 
 
-def _locate(place: StudyPlace, there: Topology, here: Topology, found: _Classes) -> Located:
+def _locate(place: StudyPlace, there: Topology, here: Topology, classes: _Classes) -> Located:
     if place.order:
         return _in_order(place, here)
     if place.ranks > len(here.names("gpu")):
@@ -74,7 +74,7 @@ def _locate(place: StudyPlace, there: Topology, here: Topology, found: _Classes)
         return Located(place, None, f"it needs {place.ranks} ranks with a GPU each, and {why}")
     gpus = list(dict.fromkeys(name for name in place.devices if kind_of(name) == "gpu"))
     if len(gpus) == 2:
-        return _locate_pair(place, (gpus[0], gpus[1]), there, here, found)
+        return _locate_pair(place, (gpus[0], gpus[1]), there, here, classes)
     return _named(place, {}, there, here)
 
 
@@ -96,35 +96,35 @@ def _gpus(count: int) -> str:
 
 
 def _locate_pair(
-    place: StudyPlace, pair: tuple[str, str], there: Topology, here: Topology, found: _Classes
+    place: StudyPlace, pair: tuple[str, str], there: Topology, here: Topology, classes: _Classes
 ) -> Located:
     """Returns the same pair if its link class matches, else the first pair of that class, else by width."""
     wanted = _class(there, *pair)
-    if _same(found.get(pair), wanted):
+    if _same(classes.get(pair), wanted):
         return _named(place, {}, there, here)
-    same = next((ends for ends, known in found.items() if _same(known, wanted)), None)
-    if same:
-        note = f"{'>'.join(same)} for {'>'.join(pair)}, both {wanted.name}"
-        return _named(place, dict(zip(pair, same, strict=True)), there, here, note)
-    if not found:
+    alike = next((ends for ends, known in classes.items() if _same(known, wanted)), None)
+    if alike:
+        note = f"{'>'.join(alike)} for {'>'.join(pair)}, both {wanted.name}"
+        return _named(place, dict(zip(pair, alike, strict=True)), there, here, note)
+    if not classes:
         return Located(
             place, None, f"it needs two GPUs, and this machine has {len(here.names('gpu')) or 'none'}"
         )
-    direct = _by_width(found)
+    direct = _by_width(classes)
     if place.rank is None or place.rank > len(direct):
-        why = _links_here(found, direct, here)
+        why = _links_here(classes, direct, here)
         reason = f"no equivalent of {place.meaning} ({wanted.name}) here: {why}"
         named = place.devices if set(place.devices) <= set(here.names()) else None
         return Located(place, None, reason, why=why, named=named)
     known, ends = direct[place.rank - 1]
-    ends = pair if found.get(pair) == known else ends
+    ends = pair if classes.get(pair) == known else ends
     note = f"{'>'.join(ends)} ({known.name}) for {'>'.join(pair)} ({wanted.name})"
     if ends == pair:
         note = f"{'>'.join(ends)}, connected by {known.name}, for {wanted.name}"
     return _named(place, dict(zip(pair, ends, strict=True)), there, here, note)
 
 
-def _links_here(found: _Classes, direct: list[tuple[_Class, tuple[str, str]]], here: Topology) -> str:
+def _links_here(classes: _Classes, direct: list[tuple[_Class, tuple[str, str]]], here: Topology) -> str:
     """Describes which link classes this machine has between GPUs."""
     if not direct:
         return "no two GPUs of this machine have a direct link"
@@ -133,9 +133,9 @@ def _links_here(found: _Classes, direct: list[tuple[_Class, tuple[str, str]]], h
     known, ends = direct[0]
     between = nodes_of(ends[0], route(here, *ends))[1:-1]
     switch = " through a switch" if any(node not in here.names() for node in between) else ""
-    if len(found) == 2:
+    if len(classes) == 2:
         return f"the only GPU pair here is connected by {known.name}{switch}"
-    alike = all(other == known for other in found.values())
+    alike = all(other == known for other in classes.values())
     every = (
         "all GPU pairs have the same link class" if alike else "all links between GPUs have the same class"
     )
@@ -155,18 +155,18 @@ def _class(topology: Topology, first: str, second: str) -> _Class:
     return _Class(link_class(topology, first, second), min(known, default=None))
 
 
-def _same(one: _Class | None, other: _Class) -> bool:
+def _same(known: _Class | None, other: _Class) -> bool:
     """Whether name and peak are equal (×2 of MI300A is not ×2 of MI250X); an unknown peak matches any."""
-    if one is None or one.name != other.name:
+    if known is None or known.name != other.name:
         return False
-    peaks = one.peak_bytes_per_s, other.peak_bytes_per_s
+    peaks = known.peak_bytes_per_s, other.peak_bytes_per_s
     return None in peaks or peaks[0] == peaks[1]
 
 
-def _by_width(found: _Classes) -> list[tuple[_Class, tuple[str, str]]]:
+def _by_width(classes: _Classes) -> list[tuple[_Class, tuple[str, str]]]:
     """Returns the classes of direct links with their first pair, widest first."""
     first: dict[_Class, tuple[str, str]] = {}
-    for ends, known in found.items():
+    for ends, known in classes.items():
         if known.name not in INDIRECT:
             first.setdefault(known, ends)
     return sorted(first.items(), key=lambda entry: -(entry[0].peak_bytes_per_s or 0.0))
@@ -202,11 +202,15 @@ def _named(
 
 def _resolved(devices: Sequence[str], topology: Topology) -> list[str]:
     """Returns the devices of a place on the source's machine."""
-    found: list[str] = []
+    devices_there: list[str] = []
     for name in devices:
-        anchor = found["abcd".index(name.removeprefix(NEAR_PREFIX))] if name.startswith(NEAR_PREFIX) else ""
-        found.append(topology.nearest_cpu(anchor) if anchor else name)
-    return found
+        anchor = (
+            devices_there["abcd".index(name.removeprefix(NEAR_PREFIX))]
+            if name.startswith(NEAR_PREFIX)
+            else ""
+        )
+        devices_there.append(topology.nearest_cpu(anchor) if anchor else name)
+    return devices_there
 
 
 def _shares(devices: list[str], topology: Topology) -> bool:

@@ -25,23 +25,23 @@ def published_matches(line: StudyLine, place: StudyPlace) -> list[PublishedMatch
     """How the source tells figures of the line at the place, by its own devices and memory."""
     devices = tuple(_source_device(device, place) for device in place.devices)
     own = line.ends[0]
-    found = []
-    for told in line.published:
+    matches = []
+    for keys in line.published:
         as_told = Ends(
-            told.get("source", own.source),
-            told.get("destination", own.destination),
-            told.get("executor", own.executor),
+            keys.get("source", own.source),
+            keys.get("destination", own.destination),
+            keys.get("executor", own.executor),
         )
         flow = as_told.flow(devices)
         ends = (flow.source, flow.destination, flow.executor)
-        options = dict(word.split("=", 1) for word in told.get("options", "").split())
-        method, pattern = told.get("method", line.interface), told.get("pattern", line.pattern)
-        found.append(PublishedMatch(told.get("metric"), method, pattern, options, ends))
-    return found
+        options = dict(word.split("=", 1) for word in keys.get("options", "").split())
+        method, pattern = keys.get("method", line.interface), keys.get("pattern", line.pattern)
+        matches.append(PublishedMatch(keys.get("metric"), method, pattern, options, ends))
+    return matches
 
 
 def is_at(
-    value: PublishedValue, line: StudyLine, told: Sequence[PublishedMatch], ambient: Sequence[str]
+    value: PublishedValue, line: StudyLine, matches: Sequence[PublishedMatch], ambient: Sequence[str]
 ) -> bool:
     """Whether the source's value is one of a line that it tells so."""
     extra = {name: text for name, text in value.environment.items() if line.environment.get(name) != text}
@@ -50,8 +50,9 @@ def is_at(
         return False
     own = (value.method, value.pattern, value.options, (value.source, value.destination, value.executor))
     return any(
-        one.metric in (None, value.metric) and (one.method, one.pattern, one.options, one.ends) == own
-        for one in told
+        match.metric in (None, value.metric)
+        and (match.method, match.pattern, match.options, match.ends) == own
+        for match in matches
     )
 
 

@@ -54,17 +54,17 @@ def cells(reference: str | Sequence[str], sheet: Sheet, unit: str) -> list[Refer
         UntestableError: The run has none of them.
     """
     if not isinstance(reference, str):
-        return [cell for one in reference for cell in cells(one, sheet, unit)]
+        return [cell for single in reference for cell in cells(single, sheet, unit)]
     fastest = reference.startswith(FASTEST)
-    found = list(_cells(reference.removeprefix(FASTEST), sheet, unit))
-    if not found:
+    values = list(_cells(reference.removeprefix(FASTEST), sheet, unit))
+    if not values:
         raise UntestableError(_why_not(reference.removeprefix(FASTEST), sheet))
     if not fastest:
-        return found
+        return values
     rivals: dict[tuple[str, int], list[ReferencedValue]] = {}
-    for cell in found:
+    for cell in values:
         rivals.setdefault((cell.place, cell.size_bytes), []).append(cell)
-    best = [max(some, key=lambda cell: cell.number) for some in rivals.values() if len(some) > 1]
+    best = [max(members, key=lambda cell: cell.number) for members in rivals.values() if len(members) > 1]
     if not best:  # one line alone cannot be "the fastest": an interrupted run may lack the others
         raise UntestableError("it needs two methods at one place and size, and this run has one")
     return best
@@ -93,12 +93,12 @@ def _wanted_sizes(wanted: str, line: StudyLine, place: StudyPlace, sheet: Sheet)
     return {*sizes_of(wanted, asked), *(ends_of(wanted) if known else ())}
 
 
-def unlike(check: Mapping[str, Any], sheet: Sheet, found: Sequence[ReferencedValue]) -> tuple[str, ...]:
+def unlike(check: Mapping[str, Any], sheet: Sheet, values: Sequence[ReferencedValue]) -> tuple[str, ...]:
     """Describes how the values differ from the source's, one phrase each: places represented by other links,
     places without an equivalent here, and lines represented by others.
     """
-    seen = dict.fromkeys(cell.place for cell in found)
-    asked = {name for one in references(check) for name in _parts(one, sheet)[1]}
+    seen = dict.fromkeys(cell.place for cell in values)
+    asked = {name for reference in references(check) for name in _parts(reference, sheet)[1]}
     gone: dict[str, list[str]] = {}
     for name in sheet.study.places:
         located = sheet.located[name]
@@ -106,7 +106,7 @@ def unlike(check: Mapping[str, Any], sheet: Sheet, found: Sequence[ReferencedVal
             gone.setdefault(located.why or located.reason, []).append(name)
     stands = [f"{name} is {sheet.located[name].note}" for name in seen if sheet.located[name].note]
     used: dict[str, dict[str, None]] = {}
-    for cell in found:
+    for cell in values:
         used.setdefault(cell.line, {})[cell.place] = None
     proxies = [note for name, places in used.items() for note in sheet.stands_for(name, places)]
     return (*stands, *(f"without {listed(names)}: {why}" for why, names in gone.items()), *proxies)
@@ -119,15 +119,15 @@ def outcomes(reference: str, sheet: Sheet) -> list[tuple[str, str]]:
     Raises:
         UntestableError: The run has none of them.
     """
-    found = [
+    cases = [
         (f"{line.name}, {place.name}, {format_size(size)}", reason)
         for line, place, wanted in _pairs(reference, sheet)
         for size, reason in sheet.reasons(line, place).items()
         if size in sizes_of(wanted, [size])
     ]
-    if not found:
+    if not cases:
         raise UntestableError(_why_not(reference, sheet))
-    return found
+    return cases
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
@@ -154,32 +154,32 @@ def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[ReferencedValue]
             number = ours[size].quantity(unit)
             if number is not None:
                 published = _published(sheet, line, place, size, unit)
-                one = ours[size]
+                value = ours[size]
                 yield ReferencedValue(
                     line.name,
                     place.name,
                     size,
                     number,
                     published,
-                    one.peak,
-                    one.half_width,
-                    one.assumed,
-                    one.guessed,
+                    value.peak,
+                    value.half_width,
+                    value.assumed,
+                    value.guessed,
                 )
 
 
 def _published(sheet: Sheet, line: StudyLine, place: StudyPlace, size: int, unit: str) -> float | None:
     """Returns the source's value there, the most precise of several prints."""
     ours = list(sheet.ours(line, place))
-    found = [one for one in sheet.published(line, place) if nearest_size(one.size_bytes, ours) == size]
-    found.sort(
-        key=lambda one: (
-            sheet.models.index(one.value.machine),
-            bool(one.value.same_as),
-            one.value.exactness == "approximate",
+    prints = [known for known in sheet.published(line, place) if nearest_size(known.size_bytes, ours) == size]
+    prints.sort(
+        key=lambda known: (
+            sheet.models.index(known.value.machine),
+            bool(known.value.same_as),
+            known.value.exactness == "approximate",
         )
     )
-    numbers = [number for one in found if (number := one.quantity(unit)) is not None]
+    numbers = [number for known in prints if (number := known.quantity(unit)) is not None]
     return numbers[0] if numbers else None
 
 

@@ -36,21 +36,25 @@ class ValueRow:
 def quotients(figure: Figure, sheet: Sheet) -> Iterator[ValueRow]:
     """Yields a row per speed-up and place of a figure: the time of one line over that of another."""
     for place in figure.places:
-        for one in figure.ratios:
-            yield _quotient(one, figure, place, sheet)
+        for quotient in figure.ratios:
+            yield _quotient(quotient, figure, place, sheet)
 
 
-def _quotient(one: Quotient, figure: Figure, place: str, sheet: Sheet) -> ValueRow:
+def _quotient(quotient: Quotient, figure: Figure, place: str, sheet: Sheet) -> ValueRow:
     sheet = sheet.side(sheet.study.places[place])
-    ends = [sheet.ours(sheet.study.lines[name], sheet.study.places[place]) for name in (one.of, one.to)]
+    ends = [
+        sheet.ours(sheet.study.lines[name], sheet.study.places[place]) for name in (quotient.of, quotient.to)
+    ]
     size = nearest_size(figure.size_bytes, sorted(ends[0].keys() & ends[1].keys()))
-    middle = None if one.published is None else sum(one.published) / 2
-    known = one.published if one.published and one.published[0] < one.published[1] else None
+    middle = None if quotient.published is None else sum(quotient.published) / 2
+    known = (
+        quotient.published if quotient.published and quotient.published[0] < quotient.published[1] else None
+    )
     if size is None:
-        gone = one.to if ends[0] else one.of
+        gone = quotient.to if ends[0] else quotient.of
         reason = sheet.missing(sheet.study.lines[gone], sheet.study.places[place], figure.size_bytes)
-        return _row(one.name, place, figure.size_bytes, middle, known, None, reason)
-    return _row(one.name, place, size, middle, known, ends[0][size].time_ns / ends[1][size].time_ns, "")
+        return _row(quotient.name, place, figure.size_bytes, middle, known, None, reason)
+    return _row(quotient.name, place, size, middle, known, ends[0][size].time_ns / ends[1][size].time_ns, "")
 
 
 def _row(
@@ -85,15 +89,15 @@ def best_by_size(figure: Figure, sheet: Sheet) -> Iterator[ValueRow]:
 def _best(contest: Contest, sheet: Sheet) -> Iterator[ValueRow]:
     place = sheet.study.places[contest.place]
     sheet = sheet.side(place)
-    found: dict[int, dict[str, Ours]] = {}
+    by_size: dict[int, dict[str, Ours]] = {}
     for name in contest.lines:
-        for size, one in sheet.ours(sheet.study.lines[name], place).items():
-            if one.quantity(contest.unit):
-                found.setdefault(size, {})[name] = one
-    for size, rivals in sorted(found.items()):
+        for size, value in sheet.ours(sheet.study.lines[name], place).items():
+            if value.quantity(contest.unit):
+                by_size.setdefault(size, {})[name] = value
+    for size, rivals in sorted(by_size.items()):
         if len(rivals) < min(2, len(contest.lines)):
             continue  # one of several alone is not the best of them
-        numbers = {name: one.quantity(contest.unit) or 0.0 for name, one in rivals.items()}
+        numbers = {name: value.quantity(contest.unit) or 0.0 for name, value in rivals.items()}
         # As speeds, so that the highest is the best in either unit.
         speeds = {name: number if contest.unit == "GB/s" else 1 / number for name, number in numbers.items()}
         first = max(speeds, key=lambda name: speeds[name])

@@ -9,17 +9,17 @@ from byteways.explain.studies.rows import ValueRow
 from byteways.studies.drawing import PER_GB
 
 
-def in_drawn_unit(one: FigureOutcome) -> FigureOutcome:
+def in_drawn_unit(outcome: FigureOutcome) -> FigureOutcome:
     """Returns the figure with its values in the unit of its drawing; the figure itself if that is its own."""
-    unit = one.figure.drawing.unit
+    unit = outcome.figure.drawing.unit
     if not unit:
-        return one
+        return outcome
     factor = PER_GB[unit]
     return replace(
-        one,
-        figure=replace(one.figure, unit=unit),
-        rows=tuple(_row(row, factor) for row in one.rows),
-        series=tuple(_series(series, factor) for series in one.series),
+        outcome,
+        figure=replace(outcome.figure, unit=unit),
+        rows=tuple(_row(row, factor) for row in outcome.rows),
+        series=tuple(_series(series, factor) for series in outcome.series),
     )
 
 

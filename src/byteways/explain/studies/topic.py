@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from byteways.explain.display.chart import Chart
-from byteways.explain.display.topic import Chip, Exhibit, Topic, TopicTable
+from byteways.explain.display.table import Table, shaded
+from byteways.explain.display.topic import Chip, Exhibit, Topic
 from byteways.explain.studies.claims import Verdict
-from byteways.explain.studies.matrices import matrices
+from byteways.explain.studies.matrices import ends_of, matrices
 from byteways.explain.studies.numbers import number, size_of
 from byteways.explain.studies.outcome import FigureOutcome, StudyOutcome
 from byteways.explain.studies.pictures import charts_of, colours_of
 from byteways.explain.studies.rows import ValueRow
 from byteways.explain.studies.scaled import in_drawn_unit
 from byteways.explain.studies.verdicts import BUILT_IN, SHOWN
+from byteways.record.simulation_mark import Voice
 from byteways.studies.study import Study
 from byteways.units import format_size
 
@@ -24,32 +26,34 @@ NOT_HERE = "no counterpart here"
 def topic_of(outcome: StudyOutcome) -> Topic:
     """Builds the topic: claims, then figures, then notes on the source."""
     study, colours = outcome.study, colours_of(outcome)
-    tables = [_figure(one) for one in outcome.figures]
+    tables = [_figure(figure, outcome.voice) for figure in outcome.figures]
     return Topic(
         "study",
-        "Published vs measured",
+        f"Published vs {outcome.voice.measured}",
         f"{outcome.summary()}. {study.authors}, “{study.title}” ({study.year}), {study.address}. "
         f"Our values are {statistic_of(study)}, as in the source. {study.timing}.",
-        (_claims(outcome), *(table for some in tables for table in some), *_about(study)),
+        (_claims(outcome), *(table for own in tables for table in own), *_about(study)),
         exhibits=tuple(
-            _exhibit(one, some, charts_of(one, outcome, colours))
-            for one, some in zip(map(in_drawn_unit, outcome.figures), tables, strict=True)
-            if some
+            _exhibit(each, own, charts_of(each, outcome, colours), outcome.voice)
+            for each, own in zip(map(in_drawn_unit, outcome.figures), tables, strict=True)
+            if own
         ),
         chips=tuple(map(_chip, outcome.verdicts)),
     )
 
 
-def _exhibit(one: FigureOutcome, tables: Sequence[TopicTable], drawn: Sequence[Chart]) -> Exhibit:
+def _exhibit(
+    outcome: FigureOutcome, tables: Sequence[Table], drawn: Sequence[Chart], voice: Voice
+) -> Exhibit:
     """Returns a figure as its source draws it: its charts, or its matrices side by side."""
-    grids: Sequence[TopicTable] = ()
-    if one.figure.drawing.plot == "matrix":
-        grids = tables if one.figure.kind == "hops" else matrices(one, "", drawn=True)
-    values = () if one.figure.kind in ("hops", "matrix") and grids else tables
+    grids: Sequence[Table] = ()
+    if outcome.figure.drawing.plot == "matrix":
+        grids = tables if outcome.figure.kind == "hops" else matrices(outcome, "", voice, drawn=True)
+    values = () if outcome.figure.kind in ("hops", "matrix") and grids else tables
     return Exhibit(
-        f"study-{one.figure.id}",
-        _title(one),
-        tuple(map(_chip, one.verdicts)),
+        f"study-{outcome.figure.id}",
+        _title(outcome),
+        tuple(map(_chip, outcome.verdicts)),
         tuple(drawn),
         tuple(grids),
         tuple(values),
@@ -57,9 +61,9 @@ def _exhibit(one: FigureOutcome, tables: Sequence[TopicTable], drawn: Sequence[C
     )
 
 
-def _chip(told: Verdict) -> Chip:
-    kind, sign = SHOWN[told.verdict]
-    return Chip(told.verdict, kind, sign, told.claim.id, f"{told.claim.text}\n{told.detail}")
+def _chip(verdict: Verdict) -> Chip:
+    kind, sign = SHOWN[verdict.verdict]
+    return Chip(verdict.verdict, kind, sign, verdict.claim.id, f"{verdict.claim.text}\n{verdict.detail}")
 
 
 def statistic_of(study: Study) -> str:
@@ -69,94 +73,94 @@ def statistic_of(study: Study) -> str:
     )
 
 
-def _claims(outcome: StudyOutcome) -> TopicTable:
+def _claims(outcome: StudyOutcome) -> Table:
     """Builds the table of claims; notes common to several claims are numbered below it."""
     numbers: dict[str, int] = {}
     rows = []
-    for one in outcome.verdicts:
-        marks = "".join(f" [{numbers.setdefault(note, len(numbers) + 1)}]" for note in one.notes)
-        said = f"{one.claim.text} ({one.claim.note})" if one.claim.note else one.claim.text
-        rows.append((one.verdict, said, one.claim.locator, f"{one.detail}{marks}"))
+    for verdict in outcome.verdicts:
+        marks = "".join(f" [{numbers.setdefault(note, len(numbers) + 1)}]" for note in verdict.notes)
+        said = f"{verdict.claim.text} ({verdict.claim.note})" if verdict.claim.note else verdict.claim.text
+        rows.append((verdict.verdict, said, verdict.claim.locator, f"{verdict.detail}{marks}"))
     notes = [f"[{number}] {text}" for text, number in numbers.items()]
-    if not all(one.claim.quote for one in outcome.verdicts):
+    if not all(judged.claim.quote for judged in outcome.verdicts):
         notes.append("text without quotation marks paraphrases the source")
-    if any(one.verdict == BUILT_IN for one in outcome.verdicts):
+    if any(judged.verdict == BUILT_IN for judged in outcome.verdicts):
         notes.append(
             f"built in: {outcome.fitted}; values that a model was fitted to cannot test it. A "
             "claim on held-out values is tested"
         )
-    headings = ("verdict", "claim of the source", "where", "measured")
-    return TopicTable("Claims", headings, tuple(rows), note="; ".join(notes))
+    headings = ("verdict", "claim of the source", "where", outcome.voice.measured)
+    return Table("Claims", headings, tuple(rows), note="; ".join(notes))
 
 
-def _figure(one: FigureOutcome) -> list[TopicTable]:
+def _figure(outcome: FigureOutcome, voice: Voice) -> list[Table]:
     """Returns the tables of a figure, by its kind."""
-    if one.figure.kind == "hops":
+    if outcome.figure.kind == "hops":
         return [
-            _hops(hops, f"{_title(one)}{where}", notes)
+            _hops(hops, f"{_title(outcome)}{where}", notes)
             for hops, where, notes in (
-                (one.hops, "", one.notes),
-                (one.hops_there, ", on the source's machine", ()),
+                (outcome.hops, "", outcome.notes),
+                (outcome.hops_there, ", on the source's machine", ()),
             )
             if hops
         ]
-    if not one.rows:
+    if not outcome.rows:
         return []
-    if one.figure.kind == "matrix":
-        return matrices(one, _title(one), drawn=False)
-    return [{"map": _map, "grid": _grid, "best": _best}.get(one.figure.kind, _list)(one)]
+    if outcome.figure.kind == "matrix":
+        return matrices(outcome, _title(outcome), voice, drawn=False)
+    return [{"map": _map, "grid": _grid, "best": _best}.get(outcome.figure.kind, _list)(outcome, voice)]
 
 
-def _title(one: FigureOutcome) -> str:
-    return f"{one.figure.title} ({one.figure.locator})"
+def _title(outcome: FigureOutcome) -> str:
+    return f"{outcome.figure.title} ({outcome.figure.locator})"
 
 
-def _hops(hops: Mapping[str, Mapping[str, int]], title: str, notes: Sequence[str]) -> TopicTable:
+def _hops(hops: Mapping[str, Mapping[str, int]], title: str, notes: Sequence[str]) -> Table:
     """Tabulates the number of links between every two GPUs."""
     gpus = list(hops)
     rows = tuple((row, *(str(hops[row].get(column, "–")) for column in gpus)) for row in gpus)
-    return TopicTable(title, ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)), "; ".join(notes))
+    return Table(title, ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)), "; ".join(notes))
 
 
-def _map(one: FigureOutcome) -> TopicTable:
+def _map(outcome: FigureOutcome, voice: Voice) -> Table:
     """Tabulates lines × sizes without published numbers: our values, also as fraction of the peak."""
-    sizes = sorted({row.size_bytes for row in one.rows if row.size_bytes})
-    lines = list(dict.fromkeys(row.line for row in one.rows))
-    found = {(row.line, row.size_bytes): row for row in one.rows if row.ours is not None}
-    values = [row.ours for row in found.values() if row.ours is not None]
+    sizes = sorted({row.size_bytes for row in outcome.rows if row.size_bytes})
+    lines = list(dict.fromkeys(row.line for row in outcome.rows))
+    at = {(row.line, format_size(row.size_bytes or 0)): row for row in outcome.rows if row.ours is not None}
+    values = [row.ours for row in at.values() if row.ours is not None]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
-    rows, heat = [], []
-    for line in lines:
-        cells = [found.get((line, size)) for size in sizes]
-        rows.append((line, *("–" if cell is None else _in_map(cell, one.figure.unit) for cell in cells)))
-        ours = [None if cell is None else cell.ours for cell in cells]
-        heat.append((None, *(value and (value - low) / ((high - low) or 1.0) for value in ours)))
-    peak = " and part of the peak" if any(row.of_peak for row in found.values()) else ""
-    title = f"{_title(one)}, measured, {one.figure.unit}{peak}"
-    columns = tuple(range(1, len(sizes) + 1))
-    headings = ("method", *map(format_size, sizes))
-    return TopicTable(title, headings, tuple(rows), columns, "; ".join(one.notes), tuple(heat))
+    unit, peak = (
+        outcome.figure.unit,
+        " and part of the peak" if any(row.of_peak for row in at.values()) else "",
+    )
+    return shaded(
+        f"{_title(outcome)}, {voice.measured}, {unit}{peak}",
+        "method",
+        (lines, list(map(format_size, sizes))),
+        at,
+        lambda row: _in_map(row, unit),
+        lambda row: ((row.ours or 0.0) - low) / ((high - low) or 1.0),
+        note="; ".join(outcome.notes),
+    )
 
 
-def _grid(one: FigureOutcome) -> TopicTable:
+def _grid(outcome: FigureOutcome, voice: Voice) -> Table:
     """Tabulates sources × destinations: our highest value, with the published one where there is one."""
-    unit = one.figure.unit
-    found = {row.line.rpartition(", ")[2]: row for row in one.rows}
-    sources, targets = (list(dict.fromkeys(name.split(" > ")[side] for name in found)) for side in (0, 1))
-    cells = [[found.get(f"{source} > {target}") for target in targets] for source in sources]
-    most = max((row.ours for row in one.rows if row.ours is not None), default=1.0)
-    rows = tuple(
-        (source, *("–" if row is None else _in_grid(row, unit) for row in some))
-        for source, some in zip(sources, cells, strict=True)
+    unit = outcome.figure.unit
+    at = {ends_of(row.line.rpartition(", ")[2], " > "): row for row in outcome.rows}
+    sources, targets = (list(dict.fromkeys(ends[side] for ends in at)) for side in (0, 1))
+    most = max((row.ours for row in outcome.rows if row.ours is not None), default=1.0)
+    reasons = {row.reason: row.line.rpartition(", ")[2] for row in reversed(outcome.rows) if row.reason}
+    notes = [*outcome.notes, *(f"{name}: {reason}" for reason, name in reversed(reasons.items()))]
+    return shaded(
+        f"{_title(outcome)}, {voice.measured} (published), {unit}",
+        "from \\ to",
+        (sources, targets),
+        at,
+        lambda row: _in_grid(row, unit),
+        lambda row: None if row.ours is None else row.ours / most,
+        note="; ".join(notes),
     )
-    heat = tuple(
-        (None, *(row.ours / most if row and row.ours is not None else None for row in some)) for some in cells
-    )
-    reasons = {row.reason: row.line.rpartition(", ")[2] for row in reversed(one.rows) if row.reason}
-    notes = [*one.notes, *(f"{name}: {reason}" for reason, name in reversed(reasons.items()))]
-    columns = tuple(range(1, len(targets) + 1))
-    title = f"{_title(one)}, measured (published), {unit}"
-    return TopicTable(title, ("from \\ to", *targets), rows, columns, "; ".join(notes), heat)
 
 
 def _in_grid(row: ValueRow, unit: str) -> str:
@@ -164,18 +168,18 @@ def _in_grid(row: ValueRow, unit: str) -> str:
     return ours if row.published is None else f"{ours} ({_published_text(row, unit)})"
 
 
-def _best(one: FigureOutcome) -> TopicTable:
+def _best(outcome: FigureOutcome, voice: Voice) -> Table:
     """Tabulates which line is the best of each row at each size."""
-    sizes = sorted({row.size_bytes for row in one.rows if row.size_bytes})
-    units = {contest.name: contest.unit for contest in one.figure.contests}
-    found = {(row.group, row.size_bytes): row for row in one.rows}
+    sizes = sorted({row.size_bytes for row in outcome.rows if row.size_bytes})
+    units = {contest.name: contest.unit for contest in outcome.figure.contests}
+    at = {(row.group, row.size_bytes): row for row in outcome.rows}
     rows = tuple(
-        (name, *(_in_best(found.get((name, size)), unit) for size in sizes)) for name, unit in units.items()
+        (name, *(_in_best(at.get((name, size)), unit) for size in sizes)) for name, unit in units.items()
     )
-    reasons = [f"{row.group}: {row.reason}" for row in one.rows if row.reason]
-    note = "; ".join((*one.notes, "several names: their intervals overlap", *reasons))
+    reasons = [f"{row.group}: {row.reason}" for row in outcome.rows if row.reason]
+    note = "; ".join((*outcome.notes, "several names: their intervals overlap", *reasons))
     headings = ("movement", *map(format_size, sizes))
-    return TopicTable(f"{_title(one)}, best by size", headings, rows, note=note)
+    return Table(f"{_title(outcome)}, best by size", headings, rows, note=note)
 
 
 def _in_best(row: ValueRow | None, unit: str) -> str:
@@ -190,30 +194,30 @@ def _in_map(row: ValueRow, unit: str) -> str:
     return f"{number(row.ours, unit)}{part}"
 
 
-def _list(one: FigureOutcome) -> TopicTable:
+def _list(outcome: FigureOutcome, voice: Voice) -> Table:
     """Tabulates one row per value: published, ours, and ours over published."""
-    unit = "×" if one.figure.kind == "ratio" else one.figure.unit
-    with_place = len({row.place for row in one.rows}) > 1
-    with_other = any(row.other_count for row in one.rows)
+    unit = "×" if outcome.figure.kind == "ratio" else outcome.figure.unit
+    with_place = len({row.place for row in outcome.rows}) > 1
+    with_other = any(row.other_count for row in outcome.rows)
     headings = [*(("place",) if with_place else ()), "method", "size", f"published, {unit}"]
     headings += [
-        f"measured, {unit}",
+        f"{voice.measured}, {unit}",
         "ratio",
         *(("other count",) if with_other else ()),
         "source or reason",
     ]
-    told = {note.partition(": ")[2] for note in one.notes} - {""}
-    rows = tuple(_cells(row, unit, with_place, with_other, told) for row in one.rows)
+    noted = {note.partition(": ")[2] for note in outcome.notes} - {""}
+    rows = tuple(_cells(row, unit, with_place, with_other, noted) for row in outcome.rows)
     first = int(with_place) + 1
-    notes = "; ".join(one.notes)
-    return TopicTable(_title(one), tuple(headings), rows, tuple(range(first, first + 4)), note=notes)
+    notes = "; ".join(outcome.notes)
+    return Table(_title(outcome), tuple(headings), rows, tuple(range(first, first + 4)), note=notes)
 
 
 def _cells(
-    row: ValueRow, unit: str, with_place: bool, with_other: bool, told: Collection[str]
+    row: ValueRow, unit: str, with_place: bool, with_other: bool, noted: Collection[str]
 ) -> tuple[str, ...]:
-    """Returns the cells of a row; reasons in `told` are left to the notes."""
-    reason = NOT_HERE if row.reason in told else row.reason
+    """Returns the cells of a row; reasons in `noted` are left to the notes."""
+    reason = NOT_HERE if row.reason in noted else row.reason
     derived = f"derived: {row.derived}" if row.derived else ""
     ours_of = f"ours of {row.machine}" if row.machine else ""
     return (
@@ -245,8 +249,8 @@ def _ratio(row: ValueRow) -> str:
     return f"{row.ratio:.3f}" if row.ratio < 10 else number(row.ratio, "")
 
 
-def _about(study: Study) -> tuple[TopicTable, ...]:
+def _about(study: Study) -> tuple[Table, ...]:
     """Lists defects of the source and deviations of this reproduction."""
     rows = [("known error in the source", text) for text in study.defects]
     rows += [("done differently here", text) for text in study.differences]
-    return (TopicTable("About the source", ("", ""), tuple(rows)),) if rows else ()
+    return (Table("About the source", ("", ""), tuple(rows)),) if rows else ()

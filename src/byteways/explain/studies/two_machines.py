@@ -40,18 +40,18 @@ class PairedSheet(Sheet):
 
 def check_second_run(study: Study, beside: RecordedRun, name: str) -> None:
     """Raises BytewaysError if no figure of the study draws two machines, or the run is not one of it."""
-    if not any(len(_systems(study, one.places)) > 1 for one in study.figures):
+    if not any(len(_systems(study, figure.places)) > 1 for figure in study.figures):
         raise BytewaysError(
             f"no figure of {study.key} draws two machines",
             cause=f"all of its places are on {study.models[0]}",
             hint=f"leave out --beside, or compare the runs: byteways compare RUN {name}",
         )
-    told = beside.manifest.get("study") or {}
-    if told.get("key") != study.key:
+    recorded = beside.manifest.get("study") or {}
+    if recorded.get("key") != study.key:
         suite = (beside.manifest.get("suite") or {}).get("name")
         raise BytewaysError(
             f"{name} is not a run of {study.key}",
-            cause=f"it repeats {told['key']}" if told.get("key") else f"it ran suite {suite}",
+            cause=f"it repeats {recorded['key']}" if recorded.get("key") else f"it ran suite {suite}",
             hint=f"byteways reproduce {study.folder or study.key} on the other machine makes one",
         )
 
@@ -80,11 +80,11 @@ def check_definitions(run: Mapping[str, Any], beside: Mapping[str, Any], name: s
     """Raises BytewaysError if the runs of these manifests do not measure alike: method, or suite."""
     different = [
         what
-        for what, one, other in (
+        for what, own, other in (
             ("the method", run.get("method_version"), beside.get("method_version")),
             ("the suite", _suite(run), _suite(beside)),
         )
-        if one != other
+        if own != other
     ]
     if different:
         raise BytewaysError(

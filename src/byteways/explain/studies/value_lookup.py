@@ -21,7 +21,7 @@ from byteways.plan.suite_types import Suite
 from byteways.plan.sweep import expand
 from byteways.plan.variables import reader_of
 from byteways.record.record import Record
-from byteways.record.simulation_mark import is_simulated, model_of
+from byteways.record.simulation_mark import Voice, is_simulated, model_of, voice_of
 from byteways.studies.study import Study, StudyLine, StudyPlace
 from byteways.topology.routes import link_class
 from byteways.units import format_size
@@ -52,6 +52,10 @@ class Sheet:
         return Hardware(self.study, self.run.topology, self.run.manifest)
 
     @cached_property
+    def voice(self) -> Voice:
+        return voice_of(self.run.manifest)
+
+    @cached_property
     def models(self) -> list[str]:
         """The study's machine models, the one of this run first."""
         own = model_of(self.run.manifest)
@@ -79,9 +83,9 @@ class Sheet:
 
         Uses the suite in the manifest if the run belongs to this study: newer suites may request more.
         """
-        told = self.run.manifest.get("study") or {}
+        recorded = self.run.manifest.get("study") or {}
         suite = self.study.suite
-        if told.get("key") == self.study.key:
+        if recorded.get("key") == self.study.key:
             suite = _parsed((self.run.manifest.get("suite") or {}).get("text")) or suite
         topology = self.run.topology
         ranks: tuple[Rank, ...] = ()
@@ -115,8 +119,8 @@ class Sheet:
         """All records of a line on these devices, of any status; the study's own sweeps come first."""
         if devices is None:
             return []
-        found = self._recorded.of(line, devices, self.environment(line), ranks)
-        records = [entry.record for entry in found if entry.record is not None]
+        entries = self._recorded.of(line, devices, self.environment(line), ranks)
+        records = [entry.record for entry in entries if entry.record is not None]
         return sorted(records, key=lambda record: record.sweep not in self._sweeps)
 
     @cached_property
@@ -129,12 +133,12 @@ class Sheet:
 
     def devices(self, line: StudyLine, place: StudyPlace) -> tuple[str, ...] | None:
         """Returns the devices of this machine that a line uses at a place; None if the place is not here."""
-        found = self.located[place.name].devices
-        if found is None or not line.nearest_host:
-            return found
-        gpus = [name for name in found if kind_of(name) == "gpu"]
+        located = self.located[place.name].devices
+        if located is None or not line.nearest_host:
+            return located
+        gpus = [name for name in located if kind_of(name) == "gpu"]
         host = self.run.topology.nearest_cpu(gpus[0])
-        return tuple(host if kind_of(name) == "cpu" else name for name in found)
+        return tuple(host if kind_of(name) == "cpu" else name for name in located)
 
     def at(self, line: StudyLine, devices: tuple[str, ...] | None, ranks: int = 0) -> dict[int, Ours]:
         """Like `ours`, for devices of this machine; None gives no values."""
@@ -165,27 +169,27 @@ class Sheet:
             why = "cannot be simulated" if line.simulated_by else "is not in this run"
             notes.append(f"{name} {why}: {other.name} represents it ({other.says})")
         for place in map(self.study.places.__getitem__, places if line.nearest_host else ()):
-            told, used = self.located[place.name].devices, self.devices(line, place)
-            if told and used and told != used:
+            named, used = self.located[place.name].devices, self.devices(line, place)
+            if named and used and named != used:
                 notes.append(f"{name}, {place.name}: {'>'.join(used)}, as the call names no NUMA domain")
         return notes
 
     def _all_ours(self, line: StudyLine, devices: tuple[str, ...], ranks: int) -> dict[int, Ours]:
         cases: dict[int, dict[str, list[Record]]] = {}
         for record in self._records(line, devices, ranks):
-            told = record.submit_ns if line.submits else record.time_ns
-            if record.status == "measured" and told is not None and not record.beyond_limit:
+            value = record.submit_ns if line.submits else record.time_ns
+            if record.status == "measured" and value is not None and not record.beyond_limit:
                 cases.setdefault(record.size_bytes, {}).setdefault(record.case_id, []).append(record)
         first = {size: next(iter(by_case.values())) for size, by_case in cases.items()}
         return {size: our_value(first[size], line, self.study.statistic) for size in sorted(first)}
 
     def reasons(self, line: StudyLine, place: StudyPlace) -> dict[int, str]:
         """Returns why each case of the run has no value, by size in bytes; '' if it was measured."""
-        found: dict[int, str] = {}
+        by_size: dict[int, str] = {}
         for record in self._records(line, self.located[place.name].devices, place.ranks):
-            told = "" if record.status == "measured" else record.reason or record.status
-            found[record.size_bytes] = found.get(record.size_bytes, told) and told
-        return found
+            text = "" if record.status == "measured" else record.reason or record.status
+            by_size[record.size_bytes] = by_size.get(record.size_bytes, text) and text
+        return by_size
 
     def any(self) -> bool:
         """Whether the run has any value of the study."""
@@ -202,8 +206,8 @@ class Sheet:
         if devices is None:
             return []
         line = self.standing_in(line) or line
-        found = self._asked.of(line, devices, self.environment(line), place.ranks)
-        return sorted({entry.case.size_bytes for entry in found})
+        entries = self._asked.of(line, devices, self.environment(line), place.ranks)
+        return sorted({entry.case.size_bytes for entry in entries})
 
     def published(self, line: StudyLine, place: StudyPlace) -> list[Published]:
         """Returns the published values at the line and place in file order, including repeated prints."""
@@ -220,13 +224,13 @@ class Sheet:
         if not line.fits(place):  # of a map, whose lines have places of their own
             return []
         elsewhere = {other.model for other in self.study.places.values() if other.model}
-        told = published_matches(line, place)
-        found = []
+        matches = published_matches(line, place)
+        published = []
         for value in self.study.values:
             there = value.machine == place.model if place.model else value.machine not in elsewhere
-            if there and is_at(value, line, told, self.study.ambient):
-                found.append(Published(value, value.size_bytes, part_of(value, line)))
-        return found
+            if there and is_at(value, line, matches, self.study.ambient):
+                published.append(Published(value, value.size_bytes, part_of(value, line)))
+        return published
 
     def missing(self, line: StudyLine, place: StudyPlace, size_bytes: int | None) -> str:
         """Returns why the run has no value at the line, place and size in bytes (None: any size)."""
@@ -235,11 +239,11 @@ class Sheet:
             return self.located[place.name].reason
         records = self._records(self.standing_in(line) or line, devices, place.ranks)
         there = [record for record in records if size_bytes in (None, record.size_bytes)] or records
-        told = next(
+        reason = next(
             (record.reason for record in there if record.status != "measured" and record.reason), None
         )
-        if told:
-            return told
+        if reason:
+            return self.voice.quote(reason)
         if any(record.beyond_limit for record in there):
             return "its bytes over its time are beyond the physical limit of the path, so it is not evidence"
         at = f" at {format_size(size_bytes)}" if size_bytes else ""

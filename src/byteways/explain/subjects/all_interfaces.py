@@ -13,7 +13,7 @@ from byteways.explain.display.curves import rates_over_size, result_point
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, between_ranks, kind, uses_ipc
-from byteways.explain.results.summary import RecordedRun, Result, group_by, pool
+from byteways.explain.results.summary import Result, group_by, pool
 from byteways.explain.subjects.ranks import library
 from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.plan.options import STAGING
@@ -30,13 +30,14 @@ PATTERNS_OF_BOTH = ("unidirectional", "bidirectional")
 _OPTIONS = (STAGING.name,)
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic; None unless a process and ranks moved the same bytes."""
-    index = Index.of(run)
     charts = [
-        _chart(index, some)
-        for some in group_by(filter(_is_plain, found), lambda cell: _bytes_moved(index, cell)).values()
-        if len({between_ranks(cell) for cell in some}) > 1
+        _chart(index, members)
+        for members in group_by(
+            filter(_is_plain, index.cells), lambda cell: _bytes_moved(index, cell)
+        ).values()
+        if len({between_ranks(cell) for cell in members}) > 1
     ]
     drawn = sorted(filter(None, charts), key=lambda chart: chart.title)
     return (
@@ -75,12 +76,12 @@ def _chart(index: Index, cells: Sequence[Result]) -> Chart | None:
     """Returns bandwidth over size, a line per interface with two sizes; None unless both sides have one."""
     lines: list[Series] = []
     sides: set[bool] = set()
-    for label, some in sorted(group_by(cells, _label).items(), key=lambda entry: _order(entry[1][0])):
-        sizes = group_by(some, lambda cell: cell.record.size_bytes)
+    for label, members in sorted(group_by(cells, _label).items(), key=lambda entry: _order(entry[1][0])):
+        sizes = group_by(members, lambda cell: cell.record.size_bytes)
         if len(sizes) > 1:
-            points = tuple(result_point(size, pool(same)) for size, same in sorted(sizes.items()))
+            points = tuple(result_point(size, pool(group)) for size, group in sorted(sizes.items()))
             lines.append(Series(label, points))
-            sides.add(between_ranks(some[0]))
+            sides.add(between_ranks(members[0]))
     if len(sides) < 2:
         return None
     title = _title(index, cells[0])

@@ -12,9 +12,11 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import percent, supported, time_said
 from byteways.explain.claims.wording import longer
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.chart import Axis, Chart, Point, Series, in_rows, of_rows
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Part, RecordedRun, Result, group_by
+from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.collectives import members_of, ranks_of
 from byteways.explain.subjects.ranks import note_of, us_figure
 from byteways.plan.applications import fell_back
@@ -22,7 +24,7 @@ from byteways.plan.interfaces import APPLICATIONS
 from byteways.plan.legality import kind_of
 from byteways.plan.options import TIMED, TRANSPORT
 from byteways.studies.applications import PublishedChoice, PublishedGain, gains
-from byteways.units import format_size
+from byteways.units import format_size, short_time
 
 INTRODUCTION = (
     "Patterns of communication that stand for CloverLeaf (halo) and Quicksilver (particles), not for their "
@@ -35,10 +37,18 @@ NAIVE = "mpi-staged"
 ITERATION, EXCHANGE = TIMED.words
 _NOT_OF_THE_PROBLEM = (TRANSPORT.name, TIMED.name)
 
+#: Below the charts.
+CAPTION = (
+    "What to see: how much of an iteration is exchange, and which transport makes it short. A row is the "
+    "transport, the memory of the data and of the messages; less is better."
+)
+#: Ways of one problem that are drawn, the fastest first; the table has all.
+MOST_DRAWN = 12
 
-def applications(found: Iterable[Result]) -> list[Result]:
+
+def applications(results: Iterable[Result]) -> list[Result]:
     """Returns the results of application patterns."""
-    return [cell for cell in found if cell.record.pattern in APPLICATIONS]
+    return [cell for cell in results if cell.record.pattern in APPLICATIONS]
 
 
 def transport_of(cell: Result) -> str:
@@ -53,15 +63,19 @@ def choice_of(cell: Result) -> PublishedChoice:
     return PublishedChoice(transport_of(cell), cell.variant.source, cell.variant.destination)
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic; None if the run has no such results."""
-    problems = group_by(applications(found), problem)
+    problems = group_by(applications(index.cells), problem)
     if not problems:
         return None
     tables = [_table(members) for members in problems.values()]
-    beside = _beside_published(applications(found))
+    beside = _beside_published(applications(index.cells))
     return Topic(
-        "applications", "Application patterns", INTRODUCTION, (*tables, *([beside] if beside else []))
+        "applications",
+        "Application patterns",
+        INTRODUCTION,
+        (*tables, *([beside] if beside else [])),
+        overview=tuple(map(_chart, problems.values())),
     )
 
 
@@ -86,16 +100,16 @@ def title_of(cell: Result) -> str:
 
 def _settings(cell: Result) -> list[str]:
     """Returns the options of the problem that are not left out."""
-    told = cell.variant.options.split(" ")
-    return [one for one in told if one and one.partition("=")[0] not in _NOT_OF_THE_PROBLEM]
+    options = cell.variant.options.split(" ")
+    return [option for option in options if option and option.partition("=")[0] not in _NOT_OF_THE_PROBLEM]
 
 
-def _table(members: Sequence[Result]) -> TopicTable:
+def _table(members: Sequence[Result]) -> Table:
     """Returns a row per transport, memory and setting: both times, and their ratio."""
     rows = []
     fallen: dict[str, None] = {}
-    for (choice, environment), some in group_by(members, _row_of).items():
-        timed = {timed_of(cell): cell for cell in some}
+    for (choice, environment), group in group_by(members, _row_of).items():
+        timed = {timed_of(cell): cell for cell in group}
         whole, part = timed.get(ITERATION), timed.get(EXCHANGE)
         rows.append(
             (
@@ -107,9 +121,32 @@ def _table(members: Sequence[Result]) -> TopicTable:
                 percent(part.value / whole.value) if whole and part and whole.value else "",
             )
         )
-        fallen |= dict.fromkeys(reason for cell in some if (reason := _fell_back(cell)))
+        fallen |= dict.fromkeys(reason for cell in group if (reason := _fell_back(cell)))
     headings = ("transport", "data", "messages", "settings", "iteration, µs", "exchange, µs", "share")
-    return TopicTable(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
+    return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
+
+
+def _chart(members: Sequence[Result]) -> Chart:
+    ways = group_by(members, lambda cell: (choice_of(cell), cell.variant.environment))
+    timed = {way: {timed_of(cell): cell for cell in cells} for way, cells in ways.items()}
+    order = sorted(timed, key=lambda way: min(cell.value for cell in timed[way].values()))[:MOST_DRAWN]
+    series = [
+        Series(name, of_rows([_bar(timed[way].get(name)) for way in order]), "bars")
+        for name in (ITERATION, EXCHANGE)
+        if any(name in timed[way] for way in order)
+    ]
+    rows = [
+        ", ".join(part for part in (choice.transport, choice.data, choice.messages, environment) if part)
+        for choice, environment in order
+    ]
+    return in_rows(title_of(members[0]), CAPTION, Axis("time", unit="ns"), rows, series)
+
+
+def _bar(cell: Result | None) -> Point | None:
+    if cell is None:
+        return None
+    details = f"{short_time(cell.value)} ({short_time(cell.low)}–{short_time(cell.high)})"
+    return Point(cell.value, 0, cell.low, cell.high, details, short_time(cell.value))
 
 
 def _fell_back(cell: Result) -> str:
@@ -126,10 +163,10 @@ def _time(cell: Result) -> Part:
     return Part(cell.value, cell.low, cell.high)
 
 
-def _beside_published(found: Sequence[Result]) -> TopicTable | None:
+def _beside_published(results: Sequence[Result]) -> Table | None:
     """Returns the gains of section 7, here and as published; None if the run has none of both sides."""
     rows = []
-    claims = [(gain, *told) for gain in gains() for told in _gains_here(gain, found)]
+    claims = [(gain, *gained) for gain in gains() for gained in _gains_here(gain, results)]
     for gain, claim, cell in claims:
         own = supported(claim.effect, claim.low, claim.high)
         middle = sum(gain.ratio) / 2
@@ -154,14 +191,14 @@ def _beside_published(found: Sequence[Result]) -> TopicTable | None:
         *("published times", "where"),
     )
     note = "the ratio of the time before to the time after; published on four MI300A, of whole runs"
-    return TopicTable("Beside schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), note)
+    return Table("Beside schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), note)
 
 
-def _gains_here(gain: PublishedGain, found: Sequence[Result]) -> Iterator[tuple[Claim, Result]]:
+def _gains_here(gain: PublishedGain, results: Sequence[Result]) -> Iterator[tuple[Claim, Result]]:
     """Yields the same ratio at each size that has both sides, under equal settings."""
     fitting = [
         cell
-        for cell in found
+        for cell in results
         if (cell.record.pattern, timed_of(cell)) == (gain.pattern, gain.timed)
         and gain.size_bytes in (None, cell.record.size_bytes)
         and gain.crossing in (None, cell.record.options.get("crossing"))
@@ -184,17 +221,17 @@ def _size(cell: Result) -> Hashable:
 def best_over_staging(index: Index) -> Iterator[Finding]:
     """Compares the fastest choice of transport and memory with host staging, for each problem."""
     as_asked = [cell for cell in applications(index.between_ranks) if not _fell_back(cell)]
-    for some in group_by(as_asked, _timed_problem).values():
+    for members in group_by(as_asked, _timed_problem).values():
         naive = [
             cell
-            for cell in some
+            for cell in members
             if choice_of(cell) == PublishedChoice(NAIVE, "device", "device") and not cell.variant.environment
         ]
-        best = min(some, key=lambda cell: cell.value)
+        best = min(members, key=lambda cell: cell.value)
         if not naive or best is naive[0]:
             continue
         names = said(naive[0]), said(best)
-        claim = compare(naive[0], best, kind=TRANSPORT.name, ways=len(some), match=_size, names=names)
+        claim = compare(naive[0], best, kind=TRANSPORT.name, ways=len(members), match=_size, names=names)
         if not claim.leads:
             continue
         what = f"{best.record.pattern} of {ranks_of(best)} ranks, {format_size(best.record.size_bytes)}"
@@ -203,7 +240,7 @@ def best_over_staging(index: Index) -> Iterator[Finding]:
             f"{what}, {timed_of(best)}: {names[0]} takes {longer(claim)} {names[1]}: {times[0]} vs {times[1]}"
         )
         detail = (
-            f"Ranks {members_of(best)}; out of {len(some)} choices of transport, memory and settings. The "
+            f"Ranks {members_of(best)}; out of {len(members)} choices of transport, memory and settings. The "
             "pattern stands for an application's communication, not for the application."
         )
         about = what, timed_of(best), names

@@ -13,7 +13,8 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import largest, longer_by
 from byteways.explain.display.chart import Axis, Chart, Point, Series
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, link_class
 from byteways.explain.results.summary import RecordedRun, Result, group_by, pool
@@ -45,19 +46,19 @@ class CallCost:
         )
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of API overhead and isolated small copies; None if the run has neither."""
-    told, small = call_costs(found, run), copy_costs(found, run)
-    if not told and not small:
+    calls, small = call_costs(index.cells, index), copy_costs(index.cells, index)
+    if not calls and not small:
         return None
     tables = (
-        [TopicTable("Calls", ("call", *_HEADINGS), tuple(_row(cost) for cost in told), (1, 2, 3))]
-        if told
+        [Table("Calls", ("call", *_HEADINGS), tuple(_row(cost) for cost in calls), (1, 2, 3))]
+        if calls
         else []
     )
     if small:
         rows = tuple((cost.label, format_size(cost.size_bytes), *cost.texts()) for cost in small)
-        tables.append(TopicTable("Small copies", ("copy", "size", *_HEADINGS), rows, (1, 2, 3, 4)))
+        tables.append(Table("Small copies", ("copy", "size", *_HEADINGS), rows, (1, 2, 3, 4)))
     return Topic(
         "calls",
         "Launch and call overhead",
@@ -70,25 +71,25 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     )
 
 
-def call_costs(found: Sequence[Result], run: RecordedRun) -> list[CallCost]:
+def call_costs(results: Sequence[Result], run: RecordedRun) -> list[CallCost]:
     """Returns the costs of operations that move no data."""
-    return costs((cell for cell in found if _is_call(cell)), run)
+    return costs((cell for cell in results if _is_call(cell)), run)
 
 
-def copy_costs(found: Sequence[Result], run: RecordedRun) -> list[CallCost]:
+def copy_costs(results: Sequence[Result], run: RecordedRun) -> list[CallCost]:
     """Returns the costs of small transfers that were measured isolated as well as back to back."""
-    return costs(_paired(found), run)
+    return costs(_paired(results), run)
 
 
 def costs(members: Iterable[Result], run: RecordedRun) -> list[CallCost]:
     """Returns costs pooled over pairs with equal links, by label and size."""
     groups = group_by(members, lambda cell: (_label(cell, run), cell.record.size_bytes))
-    found = []
-    for (label, size), some in sorted(groups.items(), key=lambda item: item[0]):
-        behind = [cell for cell in some if not _is_waited(cell) and not _is_host_call(cell)]
-        waited = [cell for cell in some if _is_waited(cell) or _is_host_call(cell)]
+    priced = []
+    for (label, size), group in sorted(groups.items(), key=lambda item: item[0]):
+        behind = [cell for cell in group if not _is_waited(cell) and not _is_host_call(cell)]
+        waited = [cell for cell in group if _is_waited(cell) or _is_host_call(cell)]
         submits = [record.submit_ns for cell in behind for record in cell.records if record.submit_ns]
-        found.append(
+        priced.append(
             CallCost(
                 label,
                 size,
@@ -99,7 +100,7 @@ def costs(members: Iterable[Result], run: RecordedRun) -> list[CallCost]:
                 _beside(waited, behind),
             )
         )
-    return found
+    return priced
 
 
 def _beside(waited: Sequence[Result], behind: Sequence[Result]) -> Claim | None:
@@ -135,11 +136,11 @@ def _time_ns(members: Sequence[Result]) -> float | None:
     return median(times) if times else None
 
 
-def _paired(found: Sequence[Result]) -> list[Result]:
+def _paired(results: Sequence[Result]) -> list[Result]:
     """Returns small single-flow transfers that were measured both isolated and back to back."""
     single = [
         cell
-        for cell in found
+        for cell in results
         if cell.record.pattern == "unidirectional"
         and metric_of(cell.record.interface) == "bandwidth"
         and cell.record.size_bytes <= SMALL_COPY_BYTES
@@ -180,10 +181,10 @@ def _row(cost: CallCost) -> tuple[str, ...]:
 def _charts(small: Sequence[CallCost]) -> tuple[Chart, ...]:
     """Draws time over size, isolated and back-to-back transfers together."""
     lines: list[Series] = []
-    for label, some in group_by(small, lambda cost: cost.label).items():
+    for label, members in group_by(small, lambda cost: cost.label).items():
         for name, value in (("back to back", "behind_ns"), ("one at a time", "waited_ns")):
             points = tuple(
-                Point(cost.size_bytes, getattr(cost, value)) for cost in some if getattr(cost, value)
+                Point(cost.size_bytes, getattr(cost, value)) for cost in members if getattr(cost, value)
             )
             if len(points) > 1:
                 lines.append(Series(f"{label}, {name}", points))
@@ -211,8 +212,8 @@ def launches(index: Index) -> Iterator[Finding]:
 
 def small_copies(index: Index) -> Iterator[Finding]:
     """Reports the copy that slows down most when isolated, at its smallest size."""
-    told = copy_costs(index.ranked, index)
-    whole = [cost for cost in told if cost.behind_ns and cost.waited_ns and ", copy," in cost.label]
+    copies = copy_costs(index.ranked, index)
+    whole = [cost for cost in copies if cost.behind_ns and cost.waited_ns and ", copy," in cost.label]
     if not whole:
         return
     least = min(cost.size_bytes for cost in whole)

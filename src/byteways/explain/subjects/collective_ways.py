@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from byteways.explain.best.ranking import rank
 from byteways.explain.best.wording_rankings import margin
 from byteways.explain.claims.wording import LEADER, LEADER_MEANS
-from byteways.explain.display.topic import TopicTable
+from byteways.explain.display.table import Table
 from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.ranks import library, memory, note_of, us_figure
 from byteways.plan.case import Case
@@ -24,17 +24,17 @@ _SUBMITS = {"calls": "", "graph": "as a graph", "persistent": "a batch by one la
 NOTE = f"Equal launch modes only; {LEADER}: {LEADER_MEANS}"
 
 
-def tables(moving: Sequence[Result]) -> list[TopicTable]:
+def tables(moving: Sequence[Result]) -> list[Table]:
     """Returns a table for each collective, group of ranks and mode that several libraries carried out."""
-    found = []
+    made = []
     groups = group_by(moving, _alike)
     for alike in sorted(groups, key=_order):
         (pattern, ranks, *mode), by_way = alike, group_by(groups[alike], _way)
         if len({name for name, _ in by_way}) < 2:
             continue
         title = ", ".join(part for part in (f"{pattern} of {ranks} ranks", *mode) if part)
-        found.append(_table(title, by_way))
-    return found
+        made.append(_table(title, by_way))
+    return made
 
 
 def _alike(cell: Result) -> tuple[str, ...]:
@@ -61,11 +61,11 @@ def _order(alike: tuple[str, ...]) -> tuple[object, ...]:
 def _way(cell: Result) -> tuple[str, str]:
     """The library, and what else differs from its defaults."""
     names = {option.name for option in _MODE}
-    others = [one for one in cell.variant.options.split(" ") if one.partition("=")[0] not in names]
-    return library(cell), " ".join(one for one in (*others, cell.variant.environment) if one)
+    others = [word for word in cell.variant.options.split(" ") if word.partition("=")[0] not in names]
+    return library(cell), " ".join(word for word in (*others, cell.variant.environment) if word)
 
 
-def _table(title: str, by_way: dict[tuple[str, str], list[Result]]) -> TopicTable:
+def _table(title: str, by_way: dict[tuple[str, str], list[Result]]) -> Table:
     ways = sorted(by_way)
     sizes = sorted({cell.record.size_bytes for cells in by_way.values() for cell in cells})
     rows = []
@@ -77,7 +77,7 @@ def _table(title: str, by_way: dict[tuple[str, str], list[Result]]) -> TopicTabl
     figures = tuple(range(len(ways) + 1))
     assumed = any("assumed" in (cell.record.rests_on or ()) for cells in by_way.values() for cell in cells)
     note = note_of(rows, NOTE, "based on assumed parameters of the model" if assumed else "")
-    return TopicTable(f"{title}: time by library, µs", headings, tuple(rows), figures, note)
+    return Table(f"{title}: time by library, µs", headings, tuple(rows), figures, note)
 
 
 def _time(cells: Sequence[Result]) -> str:
@@ -96,6 +96,6 @@ def _fastest(here: dict[tuple[str, str], list[Result]]) -> tuple[str, str]:
     if ranking is None:
         return "", "one round does not rank"
     first = ranking.group.cells[0]
-    others = [one for one in ranking.ties if library(one.group.cells[0]) != library(first)]
+    others = [tie for tie in ranking.ties if library(tie.group.cells[0]) != library(first)]
     leader = "" if others else " ".join(part for part in _way(first) if part)
     return leader, margin(ranking, {cell.record.interface: library(cell) for cell in cells})

@@ -10,10 +10,11 @@ from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, time_said
 from byteways.explain.display.chart import Chart, Series
 from byteways.explain.display.curves import rates_over_size, result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import label_order
-from byteways.explain.results.summary import Part, RecordedRun, Result, group_by
+from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects import collective_ways
 from byteways.explain.subjects.ranks import (
     MARK,
@@ -51,14 +52,14 @@ SAME_ROW = 0.01
 REPORTED_COLLECTIVE = "allreduce"
 
 
-def collectives(found: Iterable[Result]) -> list[Result]:
+def collectives(results: Iterable[Result]) -> list[Result]:
     """Returns the collectives that move data."""
-    return [cell for cell in found if cell.record.pattern in COLLECTIVES]
+    return [cell for cell in results if cell.record.pattern in COLLECTIVES]
 
 
-def barriers(found: Iterable[Result]) -> list[Result]:
+def barriers(results: Iterable[Result]) -> list[Result]:
     """Returns the barriers."""
-    return [cell for cell in found if cell.record.pattern == BARRIER]
+    return [cell for cell in results if cell.record.pattern == BARRIER]
 
 
 def timing(cell: Result) -> str:
@@ -106,12 +107,12 @@ def _waits_alike(cell: Result) -> Hashable:
     return library(cell), members_of(cell), timing(cell), cell.variant.environment
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of collectives and barriers; None if the run has none."""
-    moving, waiting = collectives(found), group_by(barriers(found), _waits_alike)
+    moving, waiting = collectives(index.cells), group_by(barriers(index.cells), _waits_alike)
     if not moving and not waiting:
         return None
-    tables: list[TopicTable] = collective_ways.tables(moving)
+    tables: list[Table] = collective_ways.tables(moving)
     charts: list[Chart] = []
     groups = group_by(moving, _alike)
     for alike in sorted(groups, key=_order):
@@ -127,7 +128,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     return Topic("collectives", "Collectives", INTRODUCTION, tuple(tables), tuple(charts))
 
 
-def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> list[TopicTable]:
+def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> list[Table]:
     """Builds tables of times and bus bandwidths, a row per size and a column per pattern."""
     rows = _rows_of([size_of(cell) for cell in members])
     at = {(rows[size_of(cell)], cell.record.pattern): cell for cell in members}
@@ -146,9 +147,9 @@ def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> 
     told = (f"a barrier takes {value} µs" for value in barriers_us)
     note = note_of([*times, barriers_us], TIMINGS[timing(members[0])], versions(members), *told)
     return [
-        TopicTable(f"{title}: time, µs", headings, tuple(times), figures, note),
+        Table(f"{title}: time, µs", headings, tuple(times), figures, note),
         *_extremes(title, at, sizes, patterns),
-        TopicTable(
+        Table(
             f"{title}: bus bandwidth, GB/s",
             headings,
             tuple(rates),
@@ -161,7 +162,7 @@ def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> 
 
 def _extremes(
     title: str, at: Mapping[tuple[int, str], Result], sizes: Sequence[int], patterns: Sequence[str]
-) -> list[TopicTable]:
+) -> list[Table]:
     """Builds tables of the fastest and the slowest rank, if the ranks timed their calls themselves."""
     tables = []
     for said, choose in (("min", min), ("max", max)):
@@ -173,7 +174,7 @@ def _extremes(
             figures = tuple(range(len(patterns) + 1))
             headings = ("size", *patterns)
             name = f"{title}: {said} over ranks, µs"
-            tables.append(TopicTable(name, headings, tuple(rows), figures, note_of(rows)))
+            tables.append(Table(name, headings, tuple(rows), figures, note_of(rows)))
     return tables
 
 
@@ -188,22 +189,22 @@ def _of_ranks(cell: Result | None, choose: Callable[[Iterable[float]], float]) -
     return plain_us(median(map(choose, told))) + MARK * bool(cell.warning_ids)
 
 
-def _choices(title: str, members: Sequence[Result]) -> list[TopicTable]:
+def _choices(title: str, members: Sequence[Result]) -> list[Table]:
     """Builds the table of what the library chose, if its log says so of any size."""
     rows = _rows_of([size_of(cell) for cell in members])
-    told = {(rows[size_of(cell)], cell.record.pattern): _choice(cell) for cell in members}
+    choices = {(rows[size_of(cell)], cell.record.pattern): _choice(cell) for cell in members}
     patterns = [
-        pattern for pattern in COLLECTIVES if any(told.get((size, pattern)) for size in rows.values())
+        pattern for pattern in COLLECTIVES if any(choices.get((size, pattern)) for size in rows.values())
     ]
     if not patterns:
         return []
     lines = [
-        (format_size(size), *(told.get((size, pattern), "") for pattern in patterns))
+        (format_size(size), *(choices.get((size, pattern), "") for pattern in patterns))
         for size in sorted({*rows.values()})
     ]
     sources = [(cell.record.library_choice or {}).get("source") for cell in members]
     note = "; ".join(dict.fromkeys(f"by {source}" for source in sources if source))
-    return [TopicTable(f"{title}: choice of the library", ("size", *patterns), tuple(lines), note=note)]
+    return [Table(f"{title}: choice of the library", ("size", *patterns), tuple(lines), note=note)]
 
 
 def _choice(cell: Result) -> str:
@@ -230,14 +231,14 @@ def _rows_of(sizes: Iterable[int]) -> dict[int, int]:
     return rows
 
 
-def _barriers(waited: Sequence[Result]) -> TopicTable:
+def _barriers(waited: Sequence[Result]) -> Table:
     """Builds the table of barriers that do not appear next to collectives."""
     rows = [
         (members_of(cell), timing(cell), settings(cell, TIMING.name), us_figure(time_of(cell), cell))
         for cell in sorted(waited, key=lambda cell: (label_order(members_of(cell)), timing(cell)))
     ]
     headings = ("ranks", "timing", "settings", "time, µs")
-    return TopicTable("Barrier", headings, tuple(rows), (3,), note_of(rows))
+    return Table("Barrier", headings, tuple(rows), (3,), note_of(rows))
 
 
 def _charts(title: str, members: Sequence[Result]) -> list[Chart]:
@@ -253,8 +254,8 @@ def _comparisons(moving: Sequence[Result]) -> list[Chart]:
     """Draws each operation that several libraries carry out among as many ranks, one line per library."""
     charts = []
     alike = group_by(moving, lambda cell: (cell.record.pattern, ranks_of(cell), timing(cell)))
-    for (pattern, ranks, how), some in alike.items():
-        groups = group_by(some, _alike)
+    for (pattern, ranks, how), members in alike.items():
+        groups = group_by(members, _alike)
         groups = {key: cells for key, cells in groups.items() if len(cells) > 1}
         if len({name for name, *_ in groups}) > 1:
             lines = [_line(_worked_on(key, groups), groups[key]) for key in sorted(groups, key=_order)]
@@ -265,9 +266,9 @@ def _comparisons(moving: Sequence[Result]) -> list[Chart]:
 def _worked_on(alike: tuple[str, ...], others: Iterable[tuple[str, ...]]) -> str:
     """`NCCL, device memory, warm`, with the ranks where others differ in nothing else."""
     name, ranks, *rest = alike
-    same = [one for one in others if (one[0], *one[2:]) == (name, *rest)]
+    equals = [other for other in others if (other[0], *other[2:]) == (name, *rest)]
     where, _, settings_ = rest
-    return ", ".join(part for part in (name, ranks * (len(same) > 1), where, settings_) if part)
+    return ", ".join(part for part in (name, ranks * (len(equals) > 1), where, settings_) if part)
 
 
 def _line(label: str, members: Sequence[Result]) -> Series:
@@ -285,11 +286,11 @@ def _by_size(cells: Sequence[Result]) -> list[Result]:
 
 def allreduce(index: Index) -> Iterator[Finding]:
     """Reports the time of the smallest and the bus bandwidth of the largest size, for most ranks."""
-    told = [cell for cell in collectives(index.between_ranks) if cell.record.pattern == REPORTED_COLLECTIVE]
+    chosen = [cell for cell in collectives(index.between_ranks) if cell.record.pattern == REPORTED_COLLECTIVE]
     waiting = group_by(barriers(index.between_ranks), _waits_alike)
-    for some in group_by(told, _but_members).values():
-        most = max(map(ranks_of, some))
-        widest = [cell for cell in some if ranks_of(cell) == most]
+    for group in group_by(chosen, _but_members).values():
+        most = max(map(ranks_of, group))
+        widest = [cell for cell in group if ranks_of(cell) == most]
         for members in group_by(widest, members_of).values():
             yield _finding(members, most, waiting.get(_waits_alike(members[0]), []))
 

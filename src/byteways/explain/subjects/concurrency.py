@@ -50,17 +50,17 @@ def compare_with_alone(
         return None
     partners = {id(cell): number for number, (cell, _) in enumerate(pairs)}
     partners |= {id(alone): number for number, (_, alone) in enumerate(pairs)}
-    together, apart = pool([cell for cell, _ in pairs]), pool([alone for _, alone in pairs])
+    together, separate = pool([cell for cell, _ in pairs]), pool([alone for _, alone in pairs])
     names = "together", "alone"
     claim = compare(
         together,
-        apart,
+        separate,
         kind="contention",
         across=_SUM,
         names=names,
         match=lambda cell: partners[id(cell)],
     )
-    return claim, together, apart
+    return claim, together, separate
 
 
 def bidirectional(index: Index) -> Iterator[Finding]:
@@ -74,22 +74,22 @@ def bidirectional(index: Index) -> Iterator[Finding]:
         cells, lambda cell: (BIDIRECTIONAL_ENDS.get(cell.kind, "Inside a domain"), index.link_class(cell))
     )
     several = Counter(where for where, _ in places)
-    for (where, link_class), some in places.items():
+    for (where, link_class), members in places.items():
         named = f"{where} ({link_class})" if several[where] > 1 and link_class else where
-        yield from _bidirectional(index, named, some)
+        yield from _bidirectional(index, named, members)
 
 
-def _bidirectional(index: Index, where: str, some: Sequence[Result]) -> Iterator[Finding]:
-    judged = [cell for cell in some if _alone(index, cell) is not None]
+def _bidirectional(index: Index, where: str, cells: Sequence[Result]) -> Iterator[Finding]:
+    judged = [cell for cell in cells if _alone(index, cell) is not None]
     if not judged:
-        size = broadest_size(some)
-        if ranking := rank(cell for cell in some if cell.record.size_bytes == size):
+        size = broadest_size(cells)
+        if ranking := rank(cell for cell in cells if cell.record.size_bytes == size):
             yield _bidirectional_sum(where, size, ranking)
     for members in group_by(judged, lambda cell: cell.variant).values():
         size = broadest_size(members)
         compared = compare_with_alone(index, [cell for cell in members if cell.record.size_bytes == size])
-        if compared and (found := _bidirectional_lost(where, size, *compared, index.voice)):
-            yield found
+        if compared and (lost := _bidirectional_lost(where, size, *compared, index.voice)):
+            yield lost
 
 
 def _bidirectional_sum(where: str, size: int, ranking: Ranking) -> Finding:
@@ -100,16 +100,18 @@ def _bidirectional_sum(where: str, size: int, ranking: Ranking) -> Finding:
         f"{of_peak(best)}"
     )
     detail = f"{format_size(size)}, {count(len(best.cells), 'pair')}.{others_of(ranking)}"
-    return finding(title, detail, Priority.BIDIRECTIONAL_SUM, (best,), [one.claim for one in ranking.rivals])
+    return finding(
+        title, detail, Priority.BIDIRECTIONAL_SUM, (best,), [rival.claim for rival in ranking.rivals]
+    )
 
 
 def _bidirectional_lost(
     where: str, size: int, claim: Claim, both: ResultGroup, alone: ResultGroup, voice: Voice
 ) -> Finding | None:
     """Reports the loss of bidirectional transfers, or that it is negligible; None if inconclusive."""
-    same = both.cells[0].variant
-    detail = f"{format_size(size)}, {way(same)}, {count(len(both.cells), 'pair')}."
-    moves = f"bidirectional {same.interface} reaches {rate(both)} GB/s in total"
+    variant = both.cells[0].variant
+    detail = f"{format_size(size)}, {way(variant)}, {count(len(both.cells), 'pair')}."
+    moves = f"bidirectional {variant.interface} reaches {rate(both)} GB/s in total"
     if claim.trails:
         title = f"{where}, {moves}, {less(claim)} than the two directions alone ({rate(alone)})"
         worst = min(
@@ -132,7 +134,7 @@ def _bidirectional_lost(
             Priority.BIDIRECTIONAL_NO_LOSS,
             (both, alone),
             [claim],
-            about=(where, same.interface),
+            about=(where, variant.interface),
         )
     return None
 
@@ -178,7 +180,7 @@ def _fan_finding(
     title = f"{_fan_words(best)}{links} at once: {way(ranking.variant)} {moves_most(ranking)}"
     title += f" {rate(best)} GB/s in total{of_peak(best)}"
     compared = compare_with_alone(index, best.cells)
-    results, claims = [best], [one.claim for one in ranking.rivals]
+    results, claims = [best], [rival.claim for rival in ranking.rivals]
     if compared is not None:
         claim, _, alone = compared
         # Compare with the peak if the links allow less than the sum of single flows.
@@ -189,7 +191,7 @@ def _fan_finding(
             claims.insert(0, claim)
     detail = _fan_detail(index, best.cells[0], members) + others_of(ranking)
     ways = group_by(partial, lambda cell: cell.variant).items()
-    unlike = [f"{way(same)} {rate(pool(some))}" for same, some in ways if some[0] not in best.cells]
+    unlike = [f"{way(variant)} {rate(pool(cells))}" for variant, cells in ways if cells[0] not in best.cells]
     if unlike:
         detail += f" Only partly overlapped, so not compared: {listed(unlike)} GB/s."
     return finding(
@@ -220,7 +222,7 @@ def _fan_words(best: ResultGroup) -> str:
     into = cell.record.pattern == "fan-in"
     other = (cell.source if into else cell.destination).device
     others = count(len(cell.record.flows), "GPU" if other.startswith("gpu") else "NUMA domain")
-    if len({_hub(one) for one in best.cells}) > 1:
+    if len({_hub(member) for member in best.cells}) > 1:
         return f"{others} to another" if into else f"One GPU to {others}"
     return f"{others} to {_hub(cell)}" if into else f"{_hub(cell)} to {others}"
 
@@ -228,14 +230,14 @@ def _fan_words(best: ResultGroup) -> str:
 def _fan_detail(index: Index, widest: Result, members: list[Result]) -> str:
     text = f"{format_size(widest.record.size_bytes)}, {way(widest.variant)}."
     alike = widest.variant, widest.record.size_bytes, _hub(widest)
-    same = [cell for cell in members if (cell.variant, cell.record.size_bytes, _hub(cell)) == alike]
-    widths = group_by(same, lambda cell: len(cell.record.flows))
+    equal = [cell for cell in members if (cell.variant, cell.record.size_bytes, _hub(cell)) == alike]
+    widths = group_by(equal, lambda cell: len(cell.record.flows))
     # For equal numbers of flows take the slowest: only some GPUs may share a resource.
-    steps = [min(some, key=lambda cell: cell.value) for _, some in sorted(widths.items())]
+    steps = [min(cells, key=lambda cell: cell.value) for _, cells in sorted(widths.items())]
     if len(steps) > 1:
         sums = ", ".join(f"{len(step.record.flows)}: {rate(step)}" for step in steps)
         text += f" By number of flows: {sums} GB/s."
-        free = [step for step in steps if (told := compare_with_alone(index, [step])) and told[0].equal]
+        free = [step for step in steps if (claim := compare_with_alone(index, [step])) and claim[0].equal]
         if free and free[-1] is not widest:
             text += f" Up to {len(free[-1].record.flows)} flows do not slow each other down."
     rates = list(widest.directions.values())
@@ -270,13 +272,13 @@ def all_pairs(index: Index) -> Iterator[Finding]:
     rates = list(best.cells[0].directions.values())
     if rates:
         detail += _each(rates)
-    claims = [one.claim for one in ranking.rivals]
+    claims = [rival.claim for rival in ranking.rivals]
     yield finding(title, detail + others_of(ranking), Priority.ALL_PAIRS, (best,), claims)
 
 
 def interference(index: Index) -> Iterator[Finding]:
     """Reports the flow that loses most bandwidth to concurrent flows of the same interface."""
-    found: list[tuple[Claim, Result, Result]] = []
+    slowed: list[tuple[Claim, Result, Result]] = []
     for cell in index.ranked:
         if cell.record.pattern != "interference" or cell.record.flows[1].get("interface"):
             continue
@@ -287,19 +289,19 @@ def interference(index: Index) -> Iterator[Finding]:
         names = "with others running", "alone"
         claim = compare(cell, alone, kind="interference", across=_SUM, names=names, match=None)
         if claim.trails:
-            found.append((claim, cell, alone))
-    if not found:
+            slowed.append((claim, cell, alone))
+    if not slowed:
         return
-    claim, cell, alone = min(found, key=lambda one: one[0].effect)
+    claim, cell, alone = min(slowed, key=lambda entry: entry[0].effect)
     path, _, others = cell.record.path.partition(" beside ")
     title = (
         f"{path} keeps {part_kept(claim)} of its bandwidth with {others} running: {rate(cell)} of "
         f"{rate(alone)} GB/s"
     )
     detail = f"{format_size(cell.record.size_bytes)}, {way(cell.variant)}."
-    if len(found) > 1:
-        detail += f" {largest(f'loss of {len(found)} disturbed flows')}"
-    yield finding(title, detail, Priority.DISTURBED_FLOW, (cell, alone), [one[0] for one in found])
+    if len(slowed) > 1:
+        detail += f" {largest(f'loss of {len(slowed)} disturbed flows')}"
+    yield finding(title, detail, Priority.DISTURBED_FLOW, (cell, alone), [entry[0] for entry in slowed])
 
 
 def in_turns(index: Index) -> Iterator[Finding]:
@@ -322,10 +324,10 @@ def in_turns(index: Index) -> Iterator[Finding]:
 
 def _lost_in_turns(cell: Result) -> float:
     """Returns 1 - combined rate / sum of the flows' own rates; 0 if unknown."""
-    told = [warning for warning in cell.record.warnings if warning.id == "serialised"]
-    for together, apart in ((warning.observed, warning.required) for warning in told):
-        if isinstance(together, (int, float)) and isinstance(apart, (int, float)) and together > 0:
-            return max(apart / together - 1, 0.0)
+    warnings = [warning for warning in cell.record.warnings if warning.id == "serialised"]
+    for together, separate in ((warning.observed, warning.required) for warning in warnings):
+        if isinstance(together, (int, float)) and isinstance(separate, (int, float)) and together > 0:
+            return max(separate / together - 1, 0.0)
     return 0.0
 
 
@@ -334,7 +336,9 @@ def _in_turns_detail(index: Index, interface: str, cells: list[Result]) -> str:
     text = f"For example {describe(example.record)}, {format_size(example.record.size_bytes)}"
     # Of the round that the value comes from, so that the rate is that of the tables.
     rounds = (*example.middle, *example.records)
-    warning = next((one for record in rounds for one in record.warnings if one.id == "serialised"), None)
+    warning = next(
+        (warned for record in rounds for warned in record.warnings if warned.id == "serialised"), None
+    )
     if warning:
         text += f": {_together(warning)}"
     text += ". Their rates are time slices, not shares of a link."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from byteways.explain.bottlenecks.bottlenecks import Bottleneck, Explanation, explanations
@@ -12,10 +11,12 @@ from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import gb, percent, rate, supported
 from byteways.explain.claims.wording import all_as_predicted
 from byteways.explain.display.chart import Axis, Chart, Point, Series
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import group_by
+from byteways.explain.subjects.predicted_sums import predicted_sums, shortened
 from byteways.plan.case import PATTERNS
 from byteways.record.simulation_mark import Voice
 from byteways.topology.model import Topology
@@ -23,7 +24,7 @@ from byteways.topology.packages import packed, spread
 from byteways.units import format_size
 
 INTRODUCTION = (
-    "Each concurrent case is predicted from its flows measured alone and from the links (maximum flow "
+    "Each concurrent case is predicted from its flows {measured} alone and from the links (maximum flow "
     "with fixed routes); under fair sharing of links the prediction can be lower. A case that stays below"
     " it has a bottleneck: the smallest set of shared resources whose load is the same wherever they "
     "limit the flows."
@@ -33,20 +34,20 @@ NOTHING = "unexplained"
 ONCE = "undetermined (one case)"
 #: Maximum number of equally likely bottlenecks that a table cell lists.
 MOST_NAMES = 3
-#: Maximum number of devices that a path lists before they are counted instead.
-MOST_LISTED_DEVICES = 3
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic; None without a concurrent case whose flows were also measured alone."""
-    index = Index.of(run)
     predicted = index.once(predictions)
     if not predicted.cases:
         return None
     explained = index.once(_explanations)
-    tables = [table for table in (_bottlenecks(explained), _cases(index, predicted, explained)) if table.rows]
-    drawn = charts(run.topology, predicted.cases)
-    return Topic("together", "Contention", INTRODUCTION, tuple(tables), drawn)
+    both = _bottlenecks(explained, index.voice), _cases(index, predicted, explained)
+    tables = [table for table in both if table.rows]
+    drawn = charts(index.topology, predicted.cases)
+    lead = INTRODUCTION.format(measured=index.voice.measured)
+    overview = tuple(predicted_sums(predicted.cases))
+    return Topic("together", "Contention", lead, tuple(tables), drawn, overview=overview)
 
 
 def _explanations(index: Index) -> list[Explanation]:
@@ -59,40 +60,28 @@ def named(names: Sequence[str]) -> str:
     return " or ".join(names[:MOST_NAMES]) + (f" or {count(more, 'other')}" if more > 0 else "")
 
 
-def shortened(path: str) -> str:
-    """Replaces long device lists in a path by counts: `4 NUMA domains>8 GPUs`."""
-
-    def counted(match: re.Match[str]) -> str:
-        names = match[0].split(",")
-        if len(names) <= MOST_LISTED_DEVICES:
-            return match[0]
-        return count(len(names), "GPU" if names[0].startswith("gpu") else "NUMA domain")
-
-    return re.sub(r"(?:[cg]pu\d+,)+[cg]pu\d+", counted, path)
-
-
-def _bottlenecks(explained: Sequence[Explanation]) -> TopicTable:
+def _bottlenecks(explained: Sequence[Explanation], voice: Voice) -> Table:
     rows = []
     for explanation in explained:
-        for one in explanation.bottlenecks:
-            example, record = one.example, one.example.cell.record
+        for bottleneck in explanation.bottlenecks:
+            example, record = bottleneck.example, bottleneck.example.cell.record
             rows.append(
                 (
-                    named(one.names),
-                    gb(one.bytes_per_s),
+                    named(bottleneck.names),
+                    gb(bottleneck.bytes_per_s),
                     f"{record.interface}, {format_size(record.size_bytes)}",
-                    str(len(one.cases)),
+                    str(len(bottleneck.cases)),
                     f"{shortened(record.path)}: {gb(example.cell.value)} instead of {gb(example.even)}",
                 )
             )
-    headings = ("bottleneck", "measured limit, GB/s", "interface, size", "cases", "example, GB/s")
+    headings = ("bottleneck", f"{voice.measured} limit, GB/s", "interface, size", "cases", "example, GB/s")
     note = "“or” joins resources that this run cannot tell apart"
-    if any(one.resource.hidden for each in explained for one in each.bottlenecks):
+    if any(each_bottleneck.resource.hidden for each in explained for each_bottleneck in each.bottlenecks):
         note += ". A shared resource without a name may be a PCIe switch that the topology does not show"
-    return TopicTable("Bottlenecks", headings, tuple(rows), (1, 3), note)
+    return Table("Bottlenecks", headings, tuple(rows), (1, 3), note)
 
 
-def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> TopicTable:
+def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> Table:
     """Builds the table of cases; equal cases share a row with the one farthest below its prediction."""
     groups = group_by(
         predicted.cases,
@@ -105,10 +94,11 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
             index.link_classes(case.cell),
         ),
     )
+    measured = index.voice.measured
     sizes = sorted({case.cell.record.size_bytes for case in predicted.cases})
     rows = []
-    for _, same in sorted(groups.items(), key=lambda item: _order(item[1][0])):
-        worst = min(same, key=lambda case: case.kept)
+    for _, members in sorted(groups.items(), key=lambda item: _order(item[1][0])):
+        worst = min(members, key=lambda case: case.kept)
         record = worst.cell.record
         size = f", {format_size(record.size_bytes)}" * (len(sizes) > 1)
         rows.append(
@@ -116,7 +106,7 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
                 record.pattern,
                 f"{record.interface}, {record.access}{size}",
                 shortened(record.path),
-                str(len(same)),
+                str(len(members)),
                 gb(sum(worst.alone)),
                 gb(worst.most),
                 gb(worst.cell.value),
@@ -125,7 +115,7 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
             )
         )
     headings = (
-        *("pattern", "interface", "path", "cases", "alone", "predicted", "measured", "ratio"),
+        *("pattern", "interface", "path", "cases", "alone", "predicted", measured, "ratio"),
         "limited by, remarks",
     )
     note = (
@@ -133,11 +123,10 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
         f" back a case at least {percent(1 - HELD_BACK)} below fair sharing, where it is identified"
     )
     if predicted.lacking:
-        note += (
-            f"; {count(predicted.lacking, 'case')} could not be predicted, as a flow was not measured alone"
-        )
-    one = f", {format_size(sizes[0])}" if len(sizes) == 1 else ""
-    return TopicTable(f"Predicted vs measured{one}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
+        lacking = count(predicted.lacking, "case")
+        note += f"; {lacking} could not be predicted, as a flow was not {measured} alone"
+    size_said = f", {format_size(sizes[0])}" if len(sizes) == 1 else ""
+    return Table(f"Predicted vs {measured}{size_said}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
 
 
 def _order(case: Together) -> tuple[object, ...]:
@@ -148,7 +137,7 @@ def _order(case: Together) -> tuple[object, ...]:
 def _reasons(case: Together, explained: Sequence[Explanation]) -> list[str]:
     """Returns the reasons why a case stays below the sum of its single flows, predicted or not."""
     if case.held_back:
-        names = [one.names[0] for each in explained for one in each.of(case)]
+        names = [bottleneck.names[0] for each in explained for bottleneck in each.of(case)]
         alone = any(each.unexplained == (case,) and not each.bottlenecks for each in explained)
         return names or [ONCE if alone else NOTHING]
     if case.even < HELD_BACK * case.most:
@@ -176,28 +165,28 @@ PREDICTIONS_EQUAL_WITHIN = 0.01
 
 def charts(topology: Topology, cases: Sequence[Together]) -> tuple[Chart, ...]:
     """Returns a chart per direction, at the largest size of each interface."""
-    found = []
+    drawn = []
     for pattern, title in TITLES.items():
         fans = [case for case in cases if case.cell.record.pattern == pattern and _gpus(case)]
         lines: list[Series] = []
-        for interface, same in group_by(fans, lambda case: case.cell.record.interface).items():
-            size = max(case.cell.record.size_bytes for case in same)
-            of_size = [case for case in same if case.cell.record.size_bytes == size]
+        for interface, members in group_by(fans, lambda case: case.cell.record.interface).items():
+            size = max(case.cell.record.size_bytes for case in members)
+            of_size = [case for case in members if case.cell.record.size_bytes == size]
             lines += _lines(topology, f"{interface}, {format_size(size)}", of_size)
         if lines:
-            found.append(
+            drawn.append(
                 Chart(
                     title, CAPTION, Axis("concurrent GPUs", unit="count"), Axis("GB/s in total"), tuple(lines)
                 )
             )
-    return tuple(found)
+    return tuple(drawn)
 
 
 def _gpus(case: Together) -> frozenset[str]:
     """Returns the GPUs of a host-GPU case; empty if a flow is not between host and GPU."""
     ends = [{flow.source.device, flow.destination.device} for flow in case.flows]
     gpus = [{end for end in both if end.startswith("gpu")} for both in ends]
-    if any(len(both) != 2 or len(one) != 1 for both, one in zip(ends, gpus, strict=True)):
+    if any(len(both) != 2 or len(near) != 1 for both, near in zip(ends, gpus, strict=True)):
         return frozenset()
     return frozenset().union(*gpus)
 
@@ -214,16 +203,16 @@ def _lines(topology: Topology, label: str, cases: Sequence[Together]) -> list[Se
         del chosen["spread"]
     lines = []
     foreseen: list[float] = []  # of the first order; an equal prediction of the other is not drawn
-    for name, same in chosen.items():
-        if len(same) < LEAST_POINTS:
+    for name, members in chosen.items():
+        if len(members) < LEAST_POINTS:
             continue
         order = f", {name}" if len(chosen) > 1 else ""
-        lines.append(Series(f"{label}{order}", tuple(_measured(case) for case in same)))
-        even = [case.even for case in same]
+        lines.append(Series(f"{label}{order}", tuple(_measured(case) for case in members)))
+        even = [case.even for case in members]
         if not foreseen or any(
             abs(a / b - 1) > PREDICTIONS_EQUAL_WITHIN for a, b in zip(even, foreseen, strict=False)
         ):
-            lines.append(Series(f"{label}{order}, predicted", tuple(_predicted(case) for case in same)))
+            lines.append(Series(f"{label}{order}, predicted", tuple(_predicted(case) for case in members)))
         foreseen = foreseen or even
     return lines
 
@@ -248,11 +237,11 @@ MOST_LOST = 10.0
 
 def bottlenecks(index: Index) -> Iterator[Finding]:
     predicted, explained = index.once(predictions), index.once(_explanations)
-    same = group_by(
-        [one for each in explained for one in each.bottlenecks],
+    groups = group_by(
+        [bottleneck for each in explained for bottleneck in each.bottlenecks],
         lambda one: one.resource.hidden or one.resource.name,
     )
-    yield from map(_named, same.values())
+    yield from map(_named, groups.values())
     unexplained = [case for each in explained for case in each.unexplained]
     if unexplained:
         yield _unexplained(unexplained)
@@ -260,9 +249,9 @@ def bottlenecks(index: Index) -> Iterator[Finding]:
         yield from _as_predicted(predicted, index.voice)
 
 
-def _named(same: Sequence[Bottleneck]) -> Finding:
+def _named(alike: Sequence[Bottleneck]) -> Finding:
     """Reports one shared resource, with its limit by interface, or by direction if it is hidden."""
-    most = min(same, key=lambda one: (-len(one.cases), one.example.kept))
+    most = min(alike, key=lambda bottleneck: (-len(bottleneck.cases), bottleneck.example.kept))
     example, record = most.example, most.example.cell.record
     total = most.bytes_per_s / 1e9
     low, high = (end / example.cell.value for end in (example.cell.low, example.cell.high))
@@ -276,23 +265,23 @@ def _named(same: Sequence[Bottleneck]) -> Finding:
         detail += f" Could equally be {named(most.names[1:])}."
     if most.resource.hidden:
         detail += " It may be a PCIe switch: the topology shows none there."
-    cases = len({case.cell.record.case_id for one in same for case in one.cases})
+    cases = len({case.cell.record.case_id for bottleneck in alike for case in bottleneck.cases})
     detail += f" Explains {count(cases, 'case')} below prediction."
     others = [
-        f"{gb(one.bytes_per_s)} by {one.example.cell.record.interface}"
+        f"{gb(bottleneck.bytes_per_s)} by {bottleneck.example.cell.record.interface}"
         + (
             f" at {format_size(size)}"
-            if (size := one.example.cell.record.size_bytes) != record.size_bytes
+            if (size := bottleneck.example.cell.record.size_bytes) != record.size_bytes
             else ""
         )
-        + (f" ({one.resource.name.rpartition(', ')[2]})" if one.resource.hidden else "")
-        for one in same
-        if one is not most and gb(one.bytes_per_s) != gb(most.bytes_per_s)
+        + (f" ({bottleneck.resource.name.rpartition(', ')[2]})" if bottleneck.resource.hidden else "")
+        for bottleneck in alike
+        if bottleneck is not most and gb(bottleneck.bytes_per_s) != gb(most.bytes_per_s)
     ]
     if others:
         detail += f" Other limits: {listed(others)}."
     priority = Priority.HIDDEN_BOTTLENECK if most.resource.hidden else Priority.BOTTLENECK
-    claims = [case.claim for one in same for case in one.cases]
+    claims = [case.claim for bottleneck in alike for case in bottleneck.cases]
     return finding(title, detail, priority, (example.cell,), claims, more=MOST_LOST * (1 - example.kept))
 
 

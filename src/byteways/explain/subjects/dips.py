@@ -41,8 +41,8 @@ def dips(index: Index) -> list[Dip]:
     """Returns all dips of plain transfers over cold caches, the deepest first."""
     plain = [cell for cell in index.singles if is_plain(index.topology, cell)]
     curves = group_by(plain, lambda cell: (cell.variant, cell.record.path))
-    found = [dip for curve in curves.values() for dip in _of_curve(curve)]
-    return sorted(found, key=lambda dip: dip.part)
+    all_dips = [dip for curve in curves.values() for dip in _of_curve(curve)]
+    return sorted(all_dips, key=lambda dip: dip.part)
 
 
 def _of_curve(curve: Sequence[Result]) -> Iterator[Dip]:
@@ -57,7 +57,7 @@ def _in_every_round(cell: Result, neighbour: Result) -> bool:
     """Whether the result is below its neighbour in each round that has both."""
     own, others = _by_round(cell), _by_round(neighbour)
     shared = own.keys() & others.keys()
-    return bool(shared) and all(own[one] < DIP_BELOW * others[one] for one in shared)
+    return bool(shared) and all(own[number] < DIP_BELOW * others[number] for number in shared)
 
 
 def _by_round(cell: Result) -> dict[int, float]:
@@ -70,14 +70,14 @@ def curve_dips(index: Index) -> Iterator[Finding]:
     for kind, of_kind in group_by(dips(index), lambda dip: dip.cell.kind).items():
         deepest = of_kind[0]
         cell, neighbours = deepest.cell, (deepest.smaller, deepest.larger)
-        at = [f"{rate(one)} at {format_size(one.record.size_bytes)}" for one in neighbours]
+        at = [f"{rate(neighbour)} at {format_size(neighbour.record.size_bytes)}" for neighbour in neighbours]
         title = (
             f"{PAIR_KINDS[kind]}, {way(cell.variant)} dips at {format_size(cell.record.size_bytes)}: "
             f"{rate(cell)} GB/s, but {' and '.join(at)}"
         )
         more = f" {count(len(of_kind), 'such size')} on all paths." if len(of_kind) > 1 else ""
         detail = f"{cell.record.path}, in every round.{more}"
-        results, claims = [cell, *neighbours], [_dip(one, cell) for one in neighbours]
+        results, claims = [cell, *neighbours], [_dip(neighbour, cell) for neighbour in neighbours]
         if other := _better_there(index, cell):
             detail += f" {way(other.variant)} reaches {rate(other)} GB/s at this size."
             results.append(other)

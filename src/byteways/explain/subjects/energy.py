@@ -14,13 +14,14 @@ from byteways.explain.claims.finding import Finding, finding, notice
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import way
 from byteways.explain.claims.wording import least_energy
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.repeatability import Rounds, Spread, spreads
 from byteways.explain.results.rounds import NORMAL_95
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.units import format_size, three_digits
 
 #: Lower bound of the energy per GB, so that its logarithm exists when idle power cancels nearly all.
@@ -53,14 +54,14 @@ class Energy:
         return self.cell.high
 
 
-def energies(found: Sequence[Result]) -> list[Energy]:
+def energies(results: Sequence[Result]) -> list[Energy]:
     """Returns the energy of every case that has energy measurements, in order of first appearance."""
-    told = []
-    for cell in found:
+    values = []
+    for cell in results:
         fields = [record.energy for record in cell.records if record.energy and "reason" not in record.energy]
         if fields:
-            told.append((cell, fields))
-    cases = [_rounds(cell, fields) for cell, fields in told]
+            values.append((cell, fields))
+    cases = [_rounds(cell, fields) for cell, fields in values]
     return [
         Energy(
             _as_cell(cell, fields, spread),
@@ -72,7 +73,7 @@ def energies(found: Sequence[Result]) -> list[Energy]:
             tuple(fields[0]["counted"]),
             tuple(fields[0]["not_counted"]),
         )
-        for (cell, fields), spread in zip(told, spreads(cases), strict=True)
+        for (cell, fields), spread in zip(values, spreads(cases), strict=True)
     ]
 
 
@@ -118,16 +119,16 @@ class Unmeasured:
     cells: tuple[Result, ...]
 
 
-def unmeasured(found: Sequence[Result]) -> list[Unmeasured]:
+def unmeasured(results: Sequence[Result]) -> list[Unmeasured]:
     """Returns the reasons why no round of a case has the requested energy, the most frequent first."""
-    told = []
-    for cell in found:
+    missing = []
+    for cell in results:
         asked = [record.energy for record in cell.records if record.energy]
         if asked and all("reason" in field for field in asked):
-            told.append((str(asked[0]["reason"]), cell))
-    reasons = group_by(told, lambda each: each[0])
+            missing.append((str(asked[0]["reason"]), cell))
+    reasons = group_by(missing, lambda each: each[0])
     return sorted(
-        (Unmeasured(reason, tuple(cell for _, cell in some)) for reason, some in reasons.items()),
+        (Unmeasured(reason, tuple(cell for _, cell in members)) for reason, members in reasons.items()),
         key=lambda each: -len(each.cells),
     )
 
@@ -140,9 +141,9 @@ INTRODUCTION = (
 )
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of energy; None if the run requested none."""
-    asked = [cell for cell in found if any(record.energy for record in cell.records)]
+    asked = [cell for cell in index.cells if any(record.energy for record in cell.records)]
     if not asked:
         return None
     measured = energies(asked)
@@ -152,51 +153,51 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     )
     rows = tuple(
         (
-            describe(one.cell.record),
-            format_size(one.cell.record.size_bytes),
-            three_digits(one.joules_per_gb),
-            f"{three_digits(one.low)} to {three_digits(one.high)}",
-            f"{one.watts:.0f}",
-            f"{one.idle_watts:.0f}",
-            three_digits(one.bytes_per_s / 1e9),
-            f"{one.duration_s:.2g}",
-            str(one.updates),
-            ", ".join(one.counted),
-            ", ".join(one.not_counted) or "–",
+            describe(result.cell.record),
+            format_size(result.cell.record.size_bytes),
+            three_digits(result.joules_per_gb),
+            f"{three_digits(result.low)} to {three_digits(result.high)}",
+            f"{result.watts:.0f}",
+            f"{result.idle_watts:.0f}",
+            three_digits(result.bytes_per_s / 1e9),
+            f"{result.duration_s:.2g}",
+            str(result.updates),
+            ", ".join(result.counted),
+            ", ".join(result.not_counted) or "–",
         )
-        for one in measured
+        for result in measured
     )
-    tables = [TopicTable("", headings, rows, tuple(range(1, 9)))] if rows else []
+    tables = [Table("", headings, rows, tuple(range(1, 9)))] if rows else []
     if reasons := unmeasured(asked):
-        listed = tuple((each.reason, str(len(each.cells))) for each in reasons)
-        tables.append(TopicTable("Cases without an energy result", ("reason", "cases"), listed, (1,)))
+        listed = tuple((index.voice.quote(each.reason), str(len(each.cells))) for each in reasons)
+        tables.append(Table("Cases without an energy result", ("reason", "cases"), listed, (1,)))
     return Topic("energy", "Energy", INTRODUCTION, tuple(tables))
 
 
 def energy(index: Index) -> Iterator[Finding]:
     """Reports for each path the interface with the least energy per GB, at the largest size."""
     by_path = group_by(
-        [one for one in energies(index.ranked) if one.cell.ranked],
+        [each for each in energies(index.ranked) if each.cell.ranked],
         # STREAM counts bytes read and written, copies count bytes that arrive: not comparable.
-        lambda one: (one.cell.record.source, one.cell.record.destination, one.cell.record.counts),
+        lambda each: (each.cell.record.source, each.cell.record.destination, each.cell.record.counts),
     )
     for of_path in by_path.values():
-        size = max(one.cell.record.size_bytes for one in of_path)
-        same = [one for one in of_path if one.cell.record.size_bytes == size]
-        if len({one.cell.record.interface for one in same}) > 1:
-            yield _ranked(same)
+        size = max(each.cell.record.size_bytes for each in of_path)
+        alike = [each for each in of_path if each.cell.record.size_bytes == size]
+        if len({each.cell.record.interface for each in alike}) > 1:
+            yield _ranked(alike)
 
 
-def _ranked(same: Sequence[Energy]) -> Finding:
+def _ranked(alike: Sequence[Energy]) -> Finding:
     """Reports the interface with the least energy if its lead is significant; otherwise names the ties."""
-    first = min(same, key=lambda one: one.joules_per_gb)
-    beside = {id(one): _beside(one, first, len(same)) for one in same if one is not first}
+    first = min(alike, key=lambda each: each.joules_per_gb)
+    beside = {id(each): _beside(each, first, len(alike)) for each in alike if each is not first}
     mine = first.cell.record.interface
-    ties, more = [_named([first, *_tied(same, beside, mine)])], []
-    for interface, ways in group_by(same, lambda one: one.cell.record.interface).items():
+    ties, more = [_named([first, *_tied(alike, beside, mine)])], []
+    for interface, ways in group_by(alike, lambda each: each.cell.record.interface).items():
         if interface == mine:
             continue
-        least = min(ways, key=lambda one: one.joules_per_gb)
+        least = min(ways, key=lambda each: each.joules_per_gb)
         tied = _tied(ways, beside, interface)
         if tied:
             ties.append(_named(tied))
@@ -207,48 +208,53 @@ def _ranked(same: Sequence[Energy]) -> Finding:
     level = [claim for claim in beside.values() if not claim.leads]
     title = least_energy(between, ties, first.joules_per_gb, more, level)
     missing = f"; not counted: {listed(first.not_counted)}" if first.not_counted else ""
-    ordered = sorted(same, key=lambda one: one.joules_per_gb)
+    ordered = sorted(alike, key=lambda each: each.joules_per_gb)
     detail = (
-        f"{listed([_figure(one) for one in ordered])}. "
+        f"{listed([_figure(each) for each in ordered])}. "
         f"{format_size(record.size_bytes)}; counters of {listed(first.counted)}{missing}; idle subtracted; "
-        f"at least {min(one.duration_s for one in same):.1f} s and "
-        f"{min(one.updates for one in same)} steps."
+        f"at least {min(each.duration_s for each in alike):.1f} s and "
+        f"{min(each.updates for each in alike)} steps."
     )
     return finding(
-        title, detail, Priority.ENERGY, [one.cell for one in ordered], beside.values(), about=(between, *ties)
+        title,
+        detail,
+        Priority.ENERGY,
+        [each.cell for each in ordered],
+        beside.values(),
+        about=(between, *ties),
     )
 
 
-def _beside(one: Energy, first: Energy, ways: int) -> Claim:
-    names = way(one.cell.variant), way(first.cell.variant)
-    return compare(one.cell, first.cell, kind="energy", ways=ways, quantity="energy", names=names)
+def _beside(other: Energy, first: Energy, ways: int) -> Claim:
+    names = way(other.cell.variant), way(first.cell.variant)
+    return compare(other.cell, first.cell, kind="energy", ways=ways, quantity="energy", names=names)
 
 
 def _tied(ways: Sequence[Energy], beside: Mapping[int, Claim], interface: str) -> list[Energy]:
     """Returns the variants of an interface without a significant difference from the best."""
     return [
-        one
-        for one in ways
-        if one.cell.record.interface == interface and id(one) in beside and not beside[id(one)].leads
+        each
+        for each in ways
+        if each.cell.record.interface == interface and id(each) in beside and not beside[id(each)].leads
     ]
 
 
 def _named(ways: Sequence[Energy]) -> str:
     """Names one interface with the settings that these variants share."""
-    variants = [one.cell.variant for one in ways]
+    variants = [each.cell.variant for each in ways]
 
     def common(part: str) -> str:
-        found = {getattr(same, part) for same in variants}
-        return str(found.pop()) if len(found) == 1 else ""
+        values = {getattr(variant, part) for variant in variants}
+        return str(values.pop()) if len(values) == 1 else ""
 
     parts = ("access", "options", "environment", "cache")
     return way(replace(variants[0], **{part: common(part) for part in parts}))
 
 
-def _figure(one: Energy) -> str:
+def _figure(result: Energy) -> str:
     """'copy 0.453 J (0.39 to 0.51)'."""
-    interval = f"{three_digits(one.low)} to {three_digits(one.high)}"
-    return f"{way(one.cell.variant)} {three_digits(one.joules_per_gb)} J ({interval})"
+    interval = f"{three_digits(result.low)} to {three_digits(result.high)}"
+    return f"{way(result.cell.variant)} {three_digits(result.joules_per_gb)} J ({interval})"
 
 
 def no_energy(index: Index) -> Iterator[Finding]:
@@ -263,7 +269,7 @@ def no_energy(index: Index) -> Iterator[Finding]:
         if len(reasons) == 1
         else f"No energy result for {cases}"
     )
-    told = [f"{index.voice.quote(each.reason)} ({count(len(each.cells), 'case')})" for each in reasons]
-    detail = "" if len(reasons) == 1 else f"{'; '.join(told)}. "
+    texts = [f"{index.voice.quote(each.reason)} ({count(len(each.cells), 'case')})" for each in reasons]
+    detail = "" if len(reasons) == 1 else f"{'; '.join(texts)}. "
     detail += "Their other results are unaffected." if measured else "This run has no energy results."
     yield notice(title, detail, Priority.NO_ENERGY)

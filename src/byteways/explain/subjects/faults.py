@@ -62,7 +62,9 @@ def failures(index: Index) -> Iterator[Finding]:
     total = sum(reason.count for reason in reasons)
     statuses = group_by(reasons, lambda reason: reason.status)
     words = {"failed": "failed", "lost": "lost its worker", "timeout": "timed out"}
-    parts = [f"{sum(reason.count for reason in same)} {words[status]}" for status, same in statuses.items()]
+    parts = [
+        f"{sum(reason.count for reason in members)} {words[status]}" for status, members in statuses.items()
+    ]
     detail = " ".join(f"{reason.example}: {index.voice.quote(reason.reason)}." for reason in reasons[:3])
     title = f"{count(total, 'case')} without a result: {listed(parts)}{_at_fault(index)}"
     yield notice(title, detail, Priority.FAILED_CASES)
@@ -71,7 +73,7 @@ def failures(index: Index) -> Iterator[Finding]:
 def _at_fault(index: Index) -> str:
     """Returns `, 6 of them through rank 1 (gpu1 on node7)`: the rank that most of the reasons name."""
     tried = [record for record in index.records if record.status in ("failed", "lost", "timeout")]
-    names = Counter(name for some in blamed_names(index.manifest, tried).values() for name in some)
+    names = Counter(name for blamed in blamed_names(index.manifest, tried).values() for name in blamed)
     if not names:
         return ""
     (name, number), *_ = names.most_common(1)
@@ -139,15 +141,15 @@ def throttled(index: Index) -> Iterator[Finding]:
 
 def _throttled_devices(record: Record) -> list[str]:
     """Returns the devices whose readings show throttling; empty without readings."""
-    found = []
+    throttled_devices = []
     dropped = any(warning.id == "clock-drop" for warning in record.warnings)
     for device, readings in (record.health or {}).items():
         before, after = readings.get("before") or {}, readings.get("after") or {}
         clocks = [reading.get("memory_clock_mhz") or 0 for reading in (before, after)]
         slower = dropped and 0 < clocks[1] < (1 - CLOCK_DROP) * clocks[0]
         if slower or any((after.get("throttle_reasons") or 0) & bit for bit in THROTTLE_REASONS):
-            found.append(device)
-    return found
+            throttled_devices.append(device)
+    return throttled_devices
 
 
 def beyond_limit(index: Index) -> Iterator[Finding]:
@@ -156,7 +158,7 @@ def beyond_limit(index: Index) -> Iterator[Finding]:
         return
     record = index.void[0]
     title = f"{count(len(index.void), 'result')} beyond the physical limit: void and not ranked"
-    warning = next(one for one in record.warnings if one.id == "beyond-limit")
+    warning = next(each for each in record.warnings if each.id == "beyond-limit")
     example = f"{describe(record)}, {format_size(record.size_bytes)}"
     detail = f"For example {example}. {index.voice.quote(warning.advice)}"
     yield notice(title, detail, Priority.BEYOND_LIMIT)
@@ -239,12 +241,14 @@ def _not_tried(index: Index, status: str, words: str, priority: Priority) -> Ite
     total = sum(reason.count for reason in reasons)
     # Reasons that differ only in the device count as one.
     alike = list(group_by(reasons, lambda reason: form_of(reason.reason)[0]).values())
-    alike.sort(key=lambda same: -sum(reason.count for reason in same))
-    detail = " ".join(_one_reason(same, index.voice) for same in alike[:4])
+    alike.sort(key=lambda members: -sum(reason.count for reason in members))
+    detail = " ".join(_one_reason(members, index.voice) for members in alike[:4])
     more = f" And {count(len(alike) - 4, 'more reason')}." if len(alike) > 4 else ""
     yield notice(f"{count(total, 'case was', 'cases were')} {words}", detail + more, priority)
 
 
-def _one_reason(same: list[Reason], voice: Voice) -> str:
-    more = f" (and {count(len(same) - 1, 'more reason')} like it)" if len(same) > 1 else ""
-    return f"{count(sum(reason.count for reason in same), 'case')}: {voice.quote(same[0].reason)}{more}."
+def _one_reason(reasons: list[Reason], voice: Voice) -> str:
+    more = f" (and {count(len(reasons) - 1, 'more reason')} like it)" if len(reasons) > 1 else ""
+    return (
+        f"{count(sum(reason.count for reason in reasons), 'case')}: {voice.quote(reasons[0].reason)}{more}."
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
-from byteways.explain.display.topic import TopicTable
+from byteways.explain.display.table import Table
 from byteways.explain.results.counting import listed
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.subjects.ranks import plain_us
@@ -23,24 +23,24 @@ NOTE = (
 _KINDS = {"latency": "round trip", "bandwidth": "message"}
 
 
-def tables(title: str, members: Sequence[Result]) -> Iterator[TopicTable]:
+def tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
     """Yields a table of first and later times, if a case began with something new."""
     rows = []
     by_size = group_by(members, lambda cell: (cell.record.size_bytes, _kind(cell), cell.record.pattern))
     for (size, kind, pattern), cells in sorted(by_size.items()):
-        told = [use for cell in cells for use in _first_uses(cell)]
+        uses = [use for cell in cells for use in _first_uses(cell)]
         later = [cell for cell in cells if cell.time_ns is not None]
-        if not told or not later:
+        if not uses or not later:
             continue
-        first_ns = median(use["time_ns"] for use in told)
+        first_ns = median(use["time_ns"] for use in uses)
         later_ns = median(cell.time_ns or 0.0 for cell in later)
-        new = [said for name, said in NEW.items() if any(use.get(name) == "new" for use in told)]
+        new = [said for name, said in NEW.items() if any(use.get(name) == "new" for use in uses)]
         rows.append(
             (format_size(size), f"{kind}, {pattern}", plain_us(first_ns), plain_us(later_ns), listed(new))
         )
     if rows:
         headings = ("size", "operation", "first, µs", "later, µs", "new")
-        yield TopicTable(f"{title}: first use", headings, tuple(rows), (0, 2, 3), NOTE)
+        yield Table(f"{title}: first use", headings, tuple(rows), (0, 2, 3), NOTE)
 
 
 def _kind(cell: Result) -> str:
@@ -49,5 +49,5 @@ def _kind(cell: Result) -> str:
 
 def _first_uses(cell: Result) -> list[dict[str, Any]]:
     """The first uses of the rounds that began with something new."""
-    found = [record.first_use for record in cell.records if record.first_use]
-    return [use for use in found if "new" in (use.get("memory"), use.get("connection"))]
+    first_uses = [record.first_use for record in cell.records if record.first_use]
+    return [use for use in first_uses if "new" in (use.get("memory"), use.get("connection"))]

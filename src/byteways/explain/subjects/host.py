@@ -12,7 +12,6 @@ from byteways.explain.claims.finding import Finding, cpu_threads, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, sentence, way, with_span
 from byteways.explain.claims.wording import difference, faster, no_difference, percents_slower, slower
-from byteways.explain.display.grids import first_touch_tables
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, broadest_size, largest_common_size
 from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
@@ -36,11 +35,13 @@ def memory_kinds(index: Index) -> Iterator[Finding]:
     for name, lead in PAIR_KINDS.items():
         members = [cell for cell in index.of_kind(name) if cell.variant.host_memory and cell.stays]
         alike = group_by(members, lambda cell: (_but_memory(cell.variant), index.link_class(cell)))
-        found = [candidate for some in alike.values() if (candidate := _memories(some))]
-        if not found:
+        candidates = [candidate for group in alike.values() if (candidate := _memories(group))]
+        if not candidates:
             continue
         # Prefer default settings, then the largest difference.
-        claim, fast, slow, claims = max(found, key=lambda one: (not _settings(one[1]), one[0].gain))
+        claim, fast, slow, claims = max(
+            candidates, key=lambda entry: (not _settings(entry[1]), entry[0].gain)
+        )
         inside = name in ("cpu", "cpu-cpu")
         title = f"{lead}, {difference(claim)}"
         detail = f"{way(_but_memory(fast.cells[0].variant))}, {format_size(fast.cells[0].record.size_bytes)}."
@@ -54,8 +55,8 @@ def _but_memory(variant: Variant) -> Variant:
 
 
 def _settings(group: ResultGroup) -> bool:
-    same = group.cells[0].variant
-    return bool(same.options or same.environment)
+    variant = group.cells[0].variant
+    return bool(variant.options or variant.environment)
 
 
 def _memories(members: list[Result]) -> tuple[Claim, ResultGroup, ResultGroup, list[Claim]] | None:
@@ -63,20 +64,20 @@ def _memories(members: list[Result]) -> tuple[Claim, ResultGroup, ResultGroup, l
     by_size = group_by(members, lambda cell: cell.record.size_bytes)
     size = max(by_size, key=lambda s: (len({cell.variant.host_memory for cell in by_size[s]}), s))
     groups = {
-        memory: pool(same)
-        for memory, same in group_by(by_size[size], lambda cell: cell.variant.host_memory).items()
+        memory: pool(group)
+        for memory, group in group_by(by_size[size], lambda cell: cell.variant.host_memory).items()
     }
-    found = []
+    memories = []
     for first, fast in groups.items():
         for last, slow in groups.items():
             if first != last:
                 names = f"{first} memory", last
                 claim = compare(fast, slow, kind="memory", ways=len(groups), names=names)
                 if claim.leads and claim.effect >= FACTOR:
-                    found.append((claim, fast, slow))
-    if not found:
+                    memories.append((claim, fast, slow))
+    if not memories:
         return None
-    return *max(found, key=lambda one: one[0].gain), [one[0] for one in found]
+    return *max(memories, key=lambda entry: entry[0].gain), [entry[0] for entry in memories]
 
 
 def _engines(claim: Claim, fast: ResultGroup, slow: ResultGroup) -> str:
@@ -89,37 +90,12 @@ def _engines(claim: Claim, fast: ResultGroup, slow: ResultGroup) -> str:
     return f" {first[:1].upper()}{first[1:]} is moved by {fast_by}, {claim.second.name} by {slow_by}."
 
 
-def first_touch(index: Index) -> Iterator[Finding]:
-    """Reports the memory kind for which first touch matters most."""
-    found: list[tuple[Claim, Result, Result]] = []
-    for grid in first_touch_tables(index.ranked):
-        for row in grid.rows:
-            known = [
-                (cell, touch) for cell, touch in zip(row.cells, grid.columns, strict=True) if cell is not None
-            ]
-            if len(known) < 2:
-                continue
-            fast, fast_touch = max(known, key=lambda item: item[0].value)
-            slow, slow_touch = min(known, key=lambda item: item[0].value)
-            names = f"{row.label} first touched by {fast_touch}", f"by {slow_touch}"
-            claim = compare(fast, slow, kind="first touch", ways=len(known), names=names)
-            if claim.leads and claim.effect >= FACTOR:
-                found.append((claim, fast, slow))
-    if not found:
-        return
-    claim, fast, slow = max(found, key=lambda one: one[0].gain)
-    record = fast.record
-    title = f"First touch matters: on {record.executor}, {difference(claim)}"
-    detail = f"{way(fast.variant)} by {record.executor}, {record.path}, {format_size(record.size_bytes)}."
-    yield finding(title, detail, Priority.FIRST_TOUCH, (fast, slow), [one[0] for one in found])
-
-
 def threads(index: Index) -> Iterator[Finding]:
     """Compares many threads with one within a NUMA domain."""
     members = index.of_kind("cpu")
-    one = [cell for cell in members if cell.record.interface == "memcpy"]
+    single = [cell for cell in members if cell.record.interface == "memcpy"]
     many = [cell for cell in members if cell.record.interface == "memcpy-mt"]
-    pair = _best_pair(many, one, largest_common_size(one + many))
+    pair = _best_pair(many, single, largest_common_size(single + many))
     if pair is None:
         return
     many_cell, one_cell = pair
@@ -178,7 +154,7 @@ def _best_pair(first: list[Result], second: list[Result], size: int | None) -> t
 def far_memory(index: Index) -> Iterator[Finding]:
     """Compares remote with local NUMA memory by the same interface, over all pairs of domains."""
     near = group_by(index.of_kind("cpu"), _key)
-    found: list[tuple[Claim, ResultGroup, ResultGroup]] = []
+    differing: list[tuple[Claim, ResultGroup, ResultGroup]] = []
     for far in group_by(index.of_kind("cpu-cpu"), lambda cell: _key(cell)[:2]).values():
         size = broadest_size(far)
         away = [cell for cell in far if cell.record.size_bytes == size and _key(cell) in near]
@@ -188,10 +164,12 @@ def far_memory(index: Index) -> Iterator[Finding]:
             names = "another NUMA domain", "the same domain"
             claim = compare(*both, kind="NUMA", match=lambda cell: cell.source.device, names=names)
             if claim.trails:
-                found.append((claim, *both))
-    if not found:
+                differing.append((claim, *both))
+    if not differing:
         return
-    claim, away_, own_ = max(found, key=lambda one: (one[1].cells[0].record.size_bytes, one[0].gain))
+    claim, away_, own_ = max(
+        differing, key=lambda entry: (entry[1].cells[0].record.size_bytes, entry[0].gain)
+    )
     alone = {cell.source.device: cell for cell in own_.cells}
     kept = [cell.value / alone[cell.source.device].value for cell in away_.cells]
     worst = away_.cells[kept.index(min(kept))]
@@ -203,9 +181,9 @@ def far_memory(index: Index) -> Iterator[Finding]:
     detail = f"{format_size(worst.record.size_bytes)}, {way(worst.variant)}."
     if len(kept) > 1:
         detail += f" Over {len(kept)} paths the median keeps {100 * median(kept):.0f} % of the local rate."
-    yield finding(title, detail, Priority.FAR_MEMORY, (away_, own_), [one[0] for one in found])
+    yield finding(title, detail, Priority.FAR_MEMORY, (away_, own_), [entry[0] for entry in differing])
 
 
 def _key(cell: Result) -> tuple[object, ...]:
-    same = replace(cell.variant, access="")
-    return same, cell.record.interface, cell.record.size_bytes, cell.source.device
+    variant = replace(cell.variant, access="")
+    return variant, cell.record.interface, cell.record.size_bytes, cell.source.device

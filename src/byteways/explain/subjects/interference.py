@@ -14,14 +14,16 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import sentence
 from byteways.explain.claims.wording import keeps_speed, longer_by, no_difference, not_slowed, shorter_during
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import UNSETTLED
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.explain.subjects.loaded import NOT_SIMULTANEOUS, disturber, in_window
 from byteways.plan.interfaces import metric_of
+from byteways.record.simulation_mark import Voice
 from byteways.units import format_size, short_time, three_digits
 
 
@@ -67,30 +69,30 @@ class Slowdown:
         return self.claim.equal
 
 
-def slowdowns(found: Sequence[Result]) -> list[Slowdown]:
+def slowdowns(results: Sequence[Result]) -> list[Slowdown]:
     """Returns all cases of a flow with one transfer by another interface, in order of first appearance.
 
     Pointer chases under load have their own curves (loaded.py).
     """
-    beside_another = [cell for cell in found if _has_second_flow(cell)]
+    beside_another = [cell for cell in results if _has_second_flow(cell)]
     if not beside_another:
         return []
-    alone = {_key(cell.record, cell.record.flows[0]): cell for cell in found if _single(cell)}
+    alone = {_key(cell.record, cell.record.flows[0]): cell for cell in results if _single(cell)}
     pairs = []
     for cell in beside_another:
         record = cell.record
         measured, other = record.flows
-        same = alone.get(_key(record, measured))
-        if same is None or other.get("interface") is None:
+        own = alone.get(_key(record, measured))
+        if own is None or other.get("interface") is None:
             continue
         beside = disturber(record.flows, record.interface)
         names = (f"during {beside}", "alone")
         across = ("pattern", "counts")
-        claim = compare(cell, same, kind="interference", across=across, match=None, names=names)
+        claim = compare(cell, own, kind="interference", across=across, match=None, names=names)
         if metric_of(record.interface) == "bandwidth":
             claim = claim.turned()
         load_alone = alone.get(_key(record, other))
-        pairs.append(Slowdown(cell, same, beside, cell.load.value, load_alone, claim))
+        pairs.append(Slowdown(cell, own, beside, cell.load.value, load_alone, claim))
     return pairs
 
 
@@ -120,13 +122,13 @@ def _key(record: Any, flow: Mapping[str, Any]) -> tuple[object, ...]:
     )
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of flows with transfers by other interfaces; None if the run has none."""
-    pairs = slowdowns(found)
+    pairs = slowdowns(index.cells)
     if not pairs:
         return None
     headings = (
-        *("measured", "concurrent transfer", "alone", "concurrent", "time, × alone"),
+        *(index.voice.measured, "concurrent transfer", "alone", "concurrent", "time, × alone"),
         *("transfer alone, GB/s", "concurrent, GB/s", "time, × alone"),
     )
     note = (
@@ -138,25 +140,25 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         "the other down."
     )
     tables = []
-    if rows := tuple(_row(pair) for pair in pairs if pair.together):
-        tables.append(TopicTable("", headings, rows, (2, 3, 4, 5, 6, 7), note))
-    if apart := [pair for pair in pairs if not pair.together]:
-        tables.append(_not_simultaneous_table(apart))
+    if rows := tuple(_row(pair, index.voice) for pair in pairs if pair.together):
+        tables.append(Table("", headings, rows, (2, 3, 4, 5, 6, 7), note))
+    if separate := [pair for pair in pairs if not pair.together]:
+        tables.append(_not_simultaneous_table(separate, index.voice))
     return Topic("slowdown", "Slowdown by concurrent transfers", lead, tuple(tables))
 
 
-def _not_simultaneous_table(pairs: Sequence[Slowdown]) -> TopicTable:
+def _not_simultaneous_table(pairs: Sequence[Slowdown], voice: Voice) -> Table:
     """Builds the table of pairs that shared no measurement window."""
     headings = (
-        *("measured", "transfer", "alone", "with it", "transfer alone, GB/s", "while it ran, GB/s"),
+        *(voice.measured, "transfer", "alone", "with it", "transfer alone, GB/s", "while it ran, GB/s"),
         *("over the whole run, GB/s", "why"),
     )
     note = "The two did not overlap, so these times and rates show each by itself, not a slowdown."
-    rows = tuple(_not_simultaneous_row(pair) for pair in pairs)
-    return TopicTable("Without overlap", headings, rows, (2, 3, 4, 5, 6), note)
+    rows = tuple(_not_simultaneous_row(pair, voice) for pair in pairs)
+    return Table("Without overlap", headings, rows, (2, 3, 4, 5, 6), note)
 
 
-def _not_simultaneous_row(pair: Slowdown) -> tuple[str, ...]:
+def _not_simultaneous_row(pair: Slowdown, voice: Voice) -> tuple[str, ...]:
     records = pair.cell.records
     whole = median(sum((record.end_to_end_bytes_per_s or {}).values()) for record in records)
     # Older records repeat the rate of the whole run here.
@@ -166,7 +168,7 @@ def _not_simultaneous_row(pair: Slowdown) -> tuple[str, ...]:
         *_what(pair),
         _figure(pair.alone),
         _figure(pair.cell),
-        _alone(pair),
+        _alone(pair, voice),
         three_digits(pair.load_bytes_per_s / 1e9) if own else "–",
         three_digits(whole / 1e9),
         ", ".join(why) or "no overlap",
@@ -178,18 +180,18 @@ def _what(pair: Slowdown) -> tuple[str, str]:
     return f"{describe(record)}, {format_size(record.size_bytes)}", pair.beside
 
 
-def _alone(pair: Slowdown) -> str:
-    return three_digits(pair.load_alone.value / 1e9) if pair.load_alone else "not measured"
+def _alone(pair: Slowdown, voice: Voice) -> str:
+    return three_digits(pair.load_alone.value / 1e9) if pair.load_alone else f"not {voice.measured}"
 
 
-def _row(pair: Slowdown) -> tuple[str, ...]:
+def _row(pair: Slowdown, voice: Voice) -> tuple[str, ...]:
     own = f"{pair.own:.2f}" if pair.own < 10 else f"{pair.own:.0f}"
     return (
         *_what(pair),
         _figure(pair.alone),
         _figure(pair.cell),
         own if pair.sure else f"({own})",
-        _alone(pair),
+        _alone(pair, voice),
         three_digits(pair.load_bytes_per_s / 1e9),
         "–" if pair.others is None else f"{pair.others:.2f}",
     )
@@ -208,8 +210,8 @@ NAMED_TRANSFERS = 3
 def transfer_costs(index: Index) -> Iterator[Finding]:
     """Reports for each measured flow the slowdown by every concurrent transfer."""
     pairs = slowdowns(index.ranked)
-    for same in group_by(pairs, lambda pair: pair.alone.record.case_id).values():
-        yield _cost(same)
+    for members in group_by(pairs, lambda pair: pair.alone.record.case_id).values():
+        yield _cost(members)
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,7 @@ class _Verdicts:
     free: list[Slowdown]
     quicker: list[Slowdown]
     unsure: list[Slowdown]
-    apart: list[Slowdown]  # not at the same time
+    separate: list[Slowdown]  # not at the same time
 
     @staticmethod
     def of(pairs: Sequence[Slowdown]) -> _Verdicts:
@@ -231,8 +233,8 @@ class _Verdicts:
         free = [pair for pair in together if pair.free]
         quicker = [pair for pair in together if pair.claim.trails]
         unsure = [pair for pair in together if not (pair.sure or pair.free or pair.claim.trails)]
-        apart = [pair for pair in pairs if not pair.together]
-        return _Verdicts(_named(pairs[0].alone), together, costly, free, quicker, unsure, apart)
+        separate = [pair for pair in pairs if not pair.together]
+        return _Verdicts(_named(pairs[0].alone), together, costly, free, quicker, unsure, separate)
 
     @property
     def named(self) -> list[Slowdown]:
@@ -249,41 +251,41 @@ def _claims(pairs: Sequence[Slowdown]) -> list[Claim]:
 
 
 def _cost(pairs: Sequence[Slowdown]) -> Finding:
-    found = _Verdicts.of(pairs)
-    figures = (pairs[0].alone, *(pair.cell for pair in found.named or found.together))
+    verdicts = _Verdicts.of(pairs)
+    figures = (pairs[0].alone, *(pair.cell for pair in verdicts.named or verdicts.together))
     claims = [pair.claim for pair in pairs if pair.together]
-    priority = Priority.TRANSFER_COST if found.named else Priority.TRANSFER_COST_UNCLEAR
-    about = found.what, *_beside(found.costly)
-    return finding(_title(found), " ".join(_details(found)), priority, figures, claims, about=about)
+    priority = Priority.TRANSFER_COST if verdicts.named else Priority.TRANSFER_COST_UNCLEAR
+    about = verdicts.what, *_beside(verdicts.costly)
+    return finding(_title(verdicts), " ".join(_details(verdicts)), priority, figures, claims, about=about)
 
 
-def _title(found: _Verdicts) -> str:
-    what = found.what
-    if found.costly:
-        parts = [f"{pair.beside}: {longer_by(pair.claim)}" for pair in found.costly]
+def _title(verdicts: _Verdicts) -> str:
+    what = verdicts.what
+    if verdicts.costly:
+        parts = [f"{pair.beside}: {longer_by(pair.claim)}" for pair in verdicts.costly]
         more = [f"{len(parts) - NAMED_TRANSFERS} more"] if len(parts) > NAMED_TRANSFERS else []
         named = listed([*parts[:NAMED_TRANSFERS], *more])
         return f"Slowdown of {what[0].lower() + what[1:]} during {named}"
-    if found.free:
-        return f"{what} {keeps_speed(_claims(found.free))} during {listed(_beside(found.free))}"
-    if found.unsure:
-        return f"{what}: {no_difference(('alone', 'during transfers'), _claims(found.unsure))}"
-    none = "no slowdown during transfers" if found.together else "no transfer ran at the same time"
+    if verdicts.free:
+        return f"{what} {keeps_speed(_claims(verdicts.free))} during {listed(_beside(verdicts.free))}"
+    if verdicts.unsure:
+        return f"{what}: {no_difference(('alone', 'during transfers'), _claims(verdicts.unsure))}"
+    none = "no slowdown during transfers" if verdicts.together else "no transfer ran at the same time"
     return f"{what}: {none}"
 
 
-def _details(found: _Verdicts) -> Iterator[str]:
+def _details(verdicts: _Verdicts) -> Iterator[str]:
     """Yields sentences on the transfers that the title does not name."""
-    if found.costly and found.free:
-        yield f"{not_slowed(_claims(found.free))} during {listed(_beside(found.free))}."
-    if found.unsure and found.named:
-        names = ("alone", f"during {listed(_beside(found.unsure))}")
-        yield f"{sentence(no_difference(names, _claims(found.unsure)))}."
-    if found.quicker:
-        yield f"{shorter_during(_beside(found.quicker), _claims(found.quicker))}."
-    if found.apart:
-        yield f"No overlap with {listed(_beside(found.apart))}, so no result."
-    own = [(pair.beside, pair.others) for pair in found.together if pair.others is not None]
+    if verdicts.costly and verdicts.free:
+        yield f"{not_slowed(_claims(verdicts.free))} during {listed(_beside(verdicts.free))}."
+    if verdicts.unsure and verdicts.named:
+        names = ("alone", f"during {listed(_beside(verdicts.unsure))}")
+        yield f"{sentence(no_difference(names, _claims(verdicts.unsure)))}."
+    if verdicts.quicker:
+        yield f"{shorter_during(_beside(verdicts.quicker), _claims(verdicts.quicker))}."
+    if verdicts.separate:
+        yield f"No overlap with {listed(_beside(verdicts.separate))}, so no result."
+    own = [(pair.beside, pair.others) for pair in verdicts.together if pair.others is not None]
     if own:
         kept = [f"{name}: {100 / factor:.0f} %" for name, factor in own]
         yield f"The transfers keep (medians): {listed(kept)}."

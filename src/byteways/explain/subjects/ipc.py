@@ -11,11 +11,12 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import difference, difference_text, tie
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, uses_ipc, within_a_process
-from byteways.explain.results.summary import Part, RecordedRun, Result, ResultGroup, group_by, pool
+from byteways.explain.results.summary import Part, Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
 from byteways.explain.subjects.ranks import gb_figure, note_of, us_figure
 from byteways.plan.interfaces import metric_of
@@ -48,7 +49,7 @@ class _Same:
 class IpcComparison:
     """Results of one size, on memory of another process and on that of one process."""
 
-    same: _Same
+    case: _Same
     size_bytes: int
     opened: ResultGroup
     own: ResultGroup
@@ -56,7 +57,7 @@ class IpcComparison:
 
     @property
     def is_time(self) -> bool:
-        return metric_of(self.same.variant.interface) != "bandwidth"
+        return metric_of(self.case.variant.interface) != "bandwidth"
 
 
 def _one_process(memory: str) -> str:
@@ -64,15 +65,15 @@ def _one_process(memory: str) -> str:
 
 
 def _same(index: Index, cell: Result) -> _Same:
-    told = cell.variant
+    setting = cell.variant
     variant = Variant(
-        told.interface,
-        told.access,
-        _one_process(told.source),
-        _one_process(told.destination),
-        told.cache,
-        told.options,
-        told.environment,
+        setting.interface,
+        setting.access,
+        _one_process(setting.source),
+        _one_process(setting.destination),
+        setting.cache,
+        setting.options,
+        setting.environment,
     )
     return _Same(_place(index, cell), variant, cell.record.pattern)
 
@@ -87,49 +88,48 @@ def _place(index: Index, cell: Result) -> str:
     return f"{between}, {link_class}" if link_class else between
 
 
-def pairs(index: Index, found: Iterable[Result]) -> list[IpcComparison]:
+def pairs(index: Index, results: Iterable[Result]) -> list[IpcComparison]:
     """Returns each result on another process's memory with its counterpart, by transfer and size."""
-    opened = [cell for cell in found if uses_ipc(cell)]
+    opened = [cell for cell in results if uses_ipc(cell)]
     wanted = {(_same(index, cell), cell.record.size_bytes, cell.record.path) for cell in opened}
     own = group_by(
-        (cell for cell in found if opened and within_a_process(cell)),
+        (cell for cell in results if opened and within_a_process(cell)),
         lambda cell: (_same(index, cell), cell.record.size_bytes, cell.record.path),
     )
-    ways = len({same for same, _, _ in wanted}) + 1
+    ways = len({case for case, _, _ in wanted}) + 1
     pairs = []
-    for (same, size), some in group_by(
+    for (case, size), group in group_by(
         opened, lambda cell: (_same(index, cell), cell.record.size_bytes)
     ).items():
-        members = [cell for cell in some if (same, size, cell.record.path) in own]
-        others = [one for cell in members for one in own[same, size, cell.record.path]]
+        members = [cell for cell in group if (case, size, cell.record.path) in own]
+        others = [other for cell in members for other in own[case, size, cell.record.path]]
         if members:
             sides = pool(members), pool(others)
             claim = compare(*sides, kind="ipc", ways=ways, names=_NAMES)
-            pairs.append(IpcComparison(same, size, *sides, claim))
+            pairs.append(IpcComparison(case, size, *sides, claim))
     return pairs
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of memory of other processes; None if the run has none with a counterpart."""
-    index = Index.of(run)
-    alike = group_by(pairs(index, found), lambda pair: (pair.same.place, pair.is_time))
+    alike = group_by(pairs(index, index.cells), lambda pair: (pair.case.place, pair.is_time))
     if not alike:
         return None
     tables = tuple(_table(place, members) for (place, _), members in alike.items())
     return Topic("ipc", "Memory of another process (IPC)", INTRODUCTION, tables)
 
 
-def _table(place: str, members: Sequence[IpcComparison]) -> TopicTable:
+def _table(place: str, members: Sequence[IpcComparison]) -> Table:
     unit = "µs" if members[0].is_time else "GB/s"
     rows = [
         (
-            pair.same.said,
+            pair.case.said,
             format_size(pair.size_bytes),
             _figure(pair.own, pair.is_time),
             _figure(pair.opened, pair.is_time),
             difference_text(pair.claim),
         )
-        for pair in sorted(members, key=lambda pair: (pair.same.said, pair.size_bytes))
+        for pair in sorted(members, key=lambda pair: (pair.case.said, pair.size_bytes))
     ]
     headings = (
         "transfer",
@@ -138,7 +138,7 @@ def _table(place: str, members: Sequence[IpcComparison]) -> TopicTable:
         f"opened by IPC, {unit}",
         "IPC beside one process",
     )
-    return TopicTable(place, headings, tuple(rows), (1, 2, 3), note_of(rows))
+    return Table(place, headings, tuple(rows), (1, 2, 3), note_of(rows))
 
 
 def _figure(result: ResultGroup, is_time: bool) -> str:
@@ -150,29 +150,29 @@ def _figure(result: ResultGroup, is_time: bool) -> str:
 def compared_with_one_process(index: Index) -> Iterator[Finding]:
     """Compares at the largest size of each place; the greatest difference is in the title."""
     rates = [pair for pair in pairs(index, index.quotable) if not pair.is_time]
-    for place, some in group_by(rates, lambda pair: pair.same.place).items():
-        size = max(pair.size_bytes for pair in some)
-        largest = [pair for pair in some if pair.size_bytes == size]
-        told = [pair for pair in largest if pair.claim.differ or pair.claim.verdict == TIE]
-        if not told:
+    for place, members in group_by(rates, lambda pair: pair.case.place).items():
+        size = max(pair.size_bytes for pair in members)
+        largest = [pair for pair in members if pair.size_bytes == size]
+        decided = [pair for pair in largest if pair.claim.differ or pair.claim.verdict == TIE]
+        if not decided:
             continue
-        told.sort(key=lambda pair: (not pair.claim.differ, -pair.claim.gain))
-        first = told[0]
-        said = f"by {first.same.said}, {difference(first.claim)}" if first.claim.differ else _ties(told)
+        decided.sort(key=lambda pair: (not pair.claim.differ, -pair.claim.gain))
+        first = decided[0]
+        said = f"by {first.case.said}, {difference(first.claim)}" if first.claim.differ else _ties(decided)
         yield finding(
             f"{place}, {format_size(size)}: {said}",
-            _detail(told),
+            _detail(decided),
             Priority.IPC,
-            [side for pair in told for side in (pair.opened, pair.own)],
-            [pair.claim for pair in told],
+            [side for pair in decided for side in (pair.opened, pair.own)],
+            [pair.claim for pair in decided],
         )
 
 
-def _ties(told: Sequence[IpcComparison]) -> str:
-    names = dict.fromkeys(pair.same.variant.interface for pair in told)
-    return f"{tie([pair.claim for pair in told], _NAMES)}, by {listed([*names])}"
+def _ties(comparisons: Sequence[IpcComparison]) -> str:
+    names = dict.fromkeys(pair.case.variant.interface for pair in comparisons)
+    return f"{tie([pair.claim for pair in comparisons], _NAMES)}, by {listed([*names])}"
 
 
-def _detail(told: Sequence[IpcComparison]) -> str:
-    figures = [f"{pair.same.said} {rate(pair.opened)} and {rate(pair.own)}" for pair in told]
+def _detail(comparisons: Sequence[IpcComparison]) -> str:
+    figures = [f"{pair.case.said} {rate(pair.opened)} and {rate(pair.own)}" for pair in comparisons]
     return f"GB/s, memory of another process first: {'; '.join(figures)}."

@@ -2,24 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import time_said
 from byteways.explain.claims.wording import longer, multiple, no_difference
+from byteways.explain.display.chart import Axis, Chart, Point, Series, in_rows, of_rows
+from byteways.explain.display.curves import over_working_set
+from byteways.explain.display.grids import grid_of
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import broadest_size, chases, device_order
+from byteways.explain.results.selection import (
+    REPRESENTS_LARGEST_FACTOR,
+    broadest_size,
+    chases,
+    device_order,
+    variant,
+)
 from byteways.explain.results.summary import Part, Result, ResultGroup, gpu_caches, group_by, pool
 from byteways.topology.model import Device
-from byteways.units import format_size
+from byteways.units import format_size, short_time
 
 #: A working set represents a cache level if it fills at most this fraction of it: more would miss.
 FILLS = 0.75
 #: … and represents memory if it is at least this many times the last-level cache.
 BEYOND = 4
+
+INTRODUCTION = (
+    "Time of one dependent load (each address comes from the previous load), for the working set in each "
+    "title. Dark cells have long times."
+)
+TITLE = "Latency hierarchy"
+LOAD_TIMES = Axis("time of a load", "log", "ns")
+CAPTION = (
+    "What to see: the factor from each level to the next, which is a distance on this axis. One dependent "
+    "load along a random cycle; the whisker is the repeatability interval."
+)
+
+
+def topic(index: Index) -> Topic:
+    walked = over_working_set(index.cells, index.topology, gpu_caches(index))
+    charts = (walked,) if walked else ()
+    tables = tuple(latency_tables(index.cells))
+    return Topic("latency", "Latency", INTRODUCTION, tables, charts, overview=tuple(_overview(index)))
+
+
+def latency_tables(results: Sequence[Result]) -> list[Table]:
+    """Returns latency in ns per dependent load: executor × memory.
+
+    One table per working set, largest first, as different working sets measure different caches.
+    """
+    walks = _walks(chases(results))
+    by_size = group_by(walks, lambda cell: cell.record.size_bytes)
+    both = len({cell.record.cache for cell in walks}) > 1
+    return [
+        grid_of(
+            "Latency of a dependent load, working set",
+            "executor \\ memory",
+            ((cell.record.executor, f"{cell.source}{_warm(cell) * both}", cell) for cell in by_size[size]),
+            quantity="latency",
+        )
+        for size in sorted(by_size, reverse=True)
+    ]
+
+
+def _walks(results: Sequence[Result]) -> list[Result]:
+    """Selects for each kind of executor a common working set; cells without it at their largest."""
+    chosen = []
+    for walks in group_by(results, lambda cell: cell.record.executor.rstrip("0123456789")).values():
+        places = group_by(walks, lambda cell: (variant(cell), cell.source.device)).values()
+        walked = [size for place in places for size in {cell.record.size_bytes for cell in place}]
+        near = [size for size in walked if size * REPRESENTS_LARGEST_FACTOR >= max(walked)]
+        common = max(near, key=lambda size: (near.count(size), size))
+        for place in places:
+            sizes = {cell.record.size_bytes for cell in place}
+            wanted = common if common in sizes else max(sizes)
+            chosen += [cell for cell in place if cell.record.size_bytes == wanted]
+    return chosen
+
+
+def _warm(cell: Result) -> str:
+    return " (warm)" if cell.record.cache == "warm" else ""
+
+
+def _overview(index: Index) -> list[Chart]:
+    """Returns the chart of GPUs and of one NUMA domain; none with fewer than two levels."""
+    executor, gpus, cpu = levels(index)
+    rows = gpus + cpu
+    if len(rows) < 2:
+        return []
+    series = []
+    if gpus:
+        series.append(Series("by a GPU", of_rows([_dot(group) for _, group in gpus]), "points"))
+    if cpu:
+        places = [*(None for _ in gpus), *(_dot(group) for _, group in cpu)]
+        series.append(Series(f"by {executor}", of_rows(places), "points"))
+    return [in_rows(TITLE, CAPTION, LOAD_TIMES, [name for name, _ in rows], series)]
+
+
+def levels(index: Index) -> tuple[str, list[tuple[str, ResultGroup]], list[tuple[str, ResultGroup]]]:
+    """Returns a NUMA domain, and the levels of GPUs and of that domain, each with its name."""
+    gpus = [(f"GPU: {name}", group) for name, group in levels_of_gpus(index)]
+    executor, of_cpu = levels_of_cpu(index)
+    return executor, gpus, [(f"{executor}: {name}", group) for name, group in of_cpu]
+
+
+def _dot(group: ResultGroup) -> Point:
+    time = short_time(group.value)
+    details = f"{time} ({short_time(group.low)}–{short_time(group.high)}), median of {len(group.cells)}"
+    return Point(group.value, 0, group.low, group.high, details, time)
 
 
 def gpu_hierarchy(index: Index) -> Iterator[Finding]:
@@ -137,19 +232,19 @@ def cache_steps(device: Device, walks: list[Result]) -> list[tuple[str, ResultGr
         walks: Pointer chases of this device in its own memory; the most common memory kind is used.
     """
     by_memory = group_by(walks, lambda cell: (cell.source.memory, cell.record.cache))
-    same = max(by_memory.values(), key=len)
+    group = max(by_memory.values(), key=len)
     caches = sorted(
         (cache for cache in device.caches if cache.kind != "instruction"), key=lambda cache: cache.level
     )
     steps: list[tuple[str, ResultGroup]] = []
     smaller = 0
     for cache in caches:
-        inside = [cell for cell in same if smaller < cell.record.size_bytes <= FILLS * cache.size_bytes]
+        inside = [cell for cell in group if smaller < cell.record.size_bytes <= FILLS * cache.size_bytes]
         if inside:
             largest = max(inside, key=lambda cell: cell.record.size_bytes)
             steps.append((f"L{cache.level}: {format_size(cache.size_bytes)}", pool([largest])))
         smaller = cache.size_bytes
-    beyond = [cell for cell in same if cell.record.size_bytes >= BEYOND * smaller]
+    beyond = [cell for cell in group if cell.record.size_bytes >= BEYOND * smaller]
     if beyond:
         steps.append(("memory", pool([max(beyond, key=lambda cell: cell.record.size_bytes)])))
     return steps

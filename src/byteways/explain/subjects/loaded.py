@@ -14,14 +14,15 @@ from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import largest, multiple
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import chases
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.plan.interfaces import one_buffer
 from byteways.record.record import Record
-from byteways.record.simulation_mark import is_simulated
+from byteways.record.simulation_mark import Voice
 from byteways.units import format_size, three_digits
 
 #: Warnings that the rates do not come from one window of all flows.
@@ -50,8 +51,16 @@ class Walk:
     @property
     def label(self) -> str:
         """'gpu0: gpu1:device, 512 MiB', then options and environment."""
+        return self._named(": ")
+
+    @property
+    def title(self) -> str:
+        """'gpu0 loads from gpu1:device, 512 MiB', then the same."""
+        return self._named(" loads from ")
+
+    def _named(self, between: str) -> str:
         rest = [part for part in (self.options, self.environment) if part]
-        return ", ".join([f"{self.walker}: {self.memory}", format_size(self.size_bytes), *rest])
+        return ", ".join([f"{self.walker}{between}{self.memory}", format_size(self.size_bytes), *rest])
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,7 @@ class LoadCurve:
     load: str
     idle: Result | None
     points: tuple[LoadPoint, ...]  # by load, ascending
-    apart: int = 0  # cases without a window common to all flows, hence without a value
+    without_window: int = 0  # cases whose flows had no common window, hence no value
 
 
 def disturber(record_flows: Sequence[Mapping[str, Any]], interface: str, *, leave_out: str = "") -> str:
@@ -111,12 +120,12 @@ def _not_simultaneous(record: Record) -> bool:
     return bool(record.directions) and record.directions == record.end_to_end_bytes_per_s
 
 
-def load_curves(found: Sequence[Result]) -> list[LoadCurve]:
+def load_curves(results: Sequence[Result]) -> list[LoadCurve]:
     """Returns one curve for every chase and kind of load, in order of first appearance."""
-    idle = {_walk(cell): cell for cell in chases(found)}
+    idle = {_walk(cell): cell for cell in chases(results)}
     loaded = [
         cell
-        for cell in found
+        for cell in results
         if cell.record.pattern == "interference"
         and cell.record.interface == "pointer-chase"
         and not any(one_buffer(str(flow.get("interface"))) for flow in cell.record.flows[1:])
@@ -161,18 +170,18 @@ INTRODUCTION = (
 NO_QUEUES = " A machine model delays loads only in GPU memory, not in links or host memory."
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of pointer chases under load; None if the run has none."""
-    curves = load_curves(found)
+    curves = load_curves(index.cells)
     if not curves:
         return None
     walks = group_by((curve for curve in curves if curve.points), lambda curve: curve.walk)
-    charts = tuple(_chart(walk, some) for walk, some in walks.items())
-    lead = INTRODUCTION + (NO_QUEUES if is_simulated(run.manifest) else "")
-    return Topic("loaded-latency", "Latency under load", lead, (_table(curves),), charts)
+    charts = tuple(_chart(walk, members) for walk, members in walks.items())
+    lead = INTRODUCTION + (NO_QUEUES if index.simulated else "")
+    return Topic("loaded-latency", "Latency under load", lead, (_table(curves, index.voice),), charts)
 
 
-def _table(curves: Sequence[LoadCurve]) -> TopicTable:
+def _table(curves: Sequence[LoadCurve], voice: Voice) -> Table:
     headings = (
         "latency of",
         "under load of",
@@ -187,7 +196,7 @@ def _table(curves: Sequence[LoadCurve]) -> TopicTable:
     rows = []
     for curve in curves:
         idle = curve.idle
-        alone = three_digits(idle.value) if idle else "not measured"
+        alone = three_digits(idle.value) if idle else f"not {voice.measured}"
         if not curve.points:
             rows.append((curve.walk.label, curve.load, "0", alone, *["–"] * 5))
             continue
@@ -205,9 +214,10 @@ def _table(curves: Sequence[LoadCurve]) -> TopicTable:
                 f"{last.cell.value / idle.value:.2f}" if idle else "–",
             )
         )
-    apart = sum(curve.apart for curve in curves)
-    note = f"Excludes {count(apart, 'case')} in which the latency measurement and the load did not overlap."
-    return TopicTable("", headings, tuple(rows), tuple(range(2, len(headings))), note if apart else "")
+    excluded_cases = sum(curve.without_window for curve in curves)
+    excluded = count(excluded_cases, "case")
+    note = f"Excludes {excluded} in which the latency {voice.measurement} and the load did not overlap."
+    return Table("", headings, tuple(rows), tuple(range(2, len(headings))), note if excluded_cases else "")
 
 
 def _chart(walk: Walk, curves: Sequence[LoadCurve]) -> Chart:
@@ -218,7 +228,7 @@ def _chart(walk: Walk, curves: Sequence[LoadCurve]) -> Chart:
             points.insert(0, result_point(0.0, curve.idle, 1))
         lines.append(Series(curve.load, tuple(points)))
     return Chart(
-        walk.label.replace(": ", " loads from ", 1),
+        walk.title,
         "The point at 0 is the idle latency. Interval: 95 % of the median.",
         Axis("GB/s of concurrent load"),
         Axis("time of a load", unit="ns"),
@@ -229,13 +239,13 @@ def _chart(walk: Walk, curves: Sequence[LoadCurve]) -> Chart:
 def loaded_latency(index: Index) -> Iterator[Finding]:
     """Reports for each chase the load with the highest latency."""
     curves = [curve for curve in load_curves(index.ranked) if curve.idle is not None and curve.points]
-    for walk, some in group_by(curves, lambda curve: curve.walk).items():
-        if finding := _worst(walk, some):
+    for walk, members in group_by(curves, lambda curve: curve.walk).items():
+        if finding := _worst(walk, members):
             yield finding
 
 
 def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
-    found: list[tuple[Claim, LoadCurve, Result, Result]] = []
+    candidates: list[tuple[Claim, LoadCurve, Result, Result]] = []
     for curve in curves:
         assert curve.idle is not None
         slowest = max(curve.points, key=lambda point: point.cell.value)
@@ -245,8 +255,8 @@ def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
         claim = compare(
             slowest.cell, curve.idle, kind="loaded latency", ways=ways, across=how, match=None, names=names
         )
-        found.append((claim, curve, curve.idle, slowest.cell))
-    claim, curve, idle, cell = max(found, key=lambda one: one[0].effect)
+        candidates.append((claim, curve, curve.idle, slowest.cell))
+    claim, curve, idle, cell = max(candidates, key=lambda entry: entry[0].effect)
     if not claim.leads:
         return None
     load = supported(cell.load.value / 1e9, cell.load.low / 1e9, cell.load.high / 1e9)
@@ -265,6 +275,6 @@ def _worst(walk: Walk, curves: Sequence[LoadCurve]) -> Finding | None:
         detail,
         Priority.LOADED_LATENCY,
         (idle, cell),
-        [one[0] for one in found],
+        [entry[0] for entry in candidates],
         about=(walk.memory, walk.walker, curve.load),
     )

@@ -14,10 +14,11 @@ from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import no_difference, slower_copies
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.plan.interfaces import is_memory_step
 from byteways.plan.memory import is_plain
 from byteways.units import format_size, short_time
@@ -92,9 +93,9 @@ def step_of(cell: Result) -> Step:
     return Step(record.interface, cell.source.memory, devices, words.replace('"', ""))
 
 
-def costs(found: Sequence[Result]) -> list[StepCost]:
+def costs(results: Sequence[Result]) -> list[StepCost]:
     """Returns the cost of every measured step, in order of first appearance."""
-    steps = [cell for cell in found if is_memory_step(cell.record.interface)]
+    steps = [cell for cell in results if is_memory_step(cell.record.interface)]
     result = []
     for step, cells in group_by(steps, step_of).items():
         ordered = sorted(cells, key=lambda cell: cell.record.size_bytes)
@@ -108,17 +109,17 @@ def costs(found: Sequence[Result]) -> list[StepCost]:
     return result
 
 
-def pay_offs(found: Sequence[Result]) -> list[PayOff]:
+def pay_offs(results: Sequence[Result]) -> list[PayOff]:
     """Returns a pay-off for each host-GPU path and size with all four measurements."""
     steps = {
         (cell.record.interface, cell.source.device, cell.record.executor, cell.record.size_bytes): cell
-        for cell in found
+        for cell in results
         if cell.record.interface in ("register", "unregister")
         and cell.source.memory == "pageable"
         and cell.record.options.get("touched", "yes") == "yes"
     }
     copies: dict[tuple[str, int, bool], Result] = {}
-    for cell in found:
+    for cell in results:
         if cell.record.interface == "copy" and cell.record.pattern == "unidirectional" and _between(cell):
             plain = is_plain(_host_end(cell)[1])
             copies.setdefault((cell.record.path, cell.record.size_bytes, plain), cell)
@@ -175,17 +176,17 @@ _INTRODUCTION = (
 )
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of memory cost; None if the run measured none."""
-    steps = costs(found)
+    steps = costs(index.cells)
     if not steps:
         return None
-    paid = pay_offs(found)
+    paid = pay_offs(index.cells)
     tables = [_table(steps), *([_payoff_table(paid)] if paid else [])]
     return Topic("memory-cost", "Allocation cost", _INTRODUCTION, tuple(tables), tuple(_charts(steps)))
 
 
-def _table(steps: Sequence[StepCost]) -> TopicTable:
+def _table(steps: Sequence[StepCost]) -> Table:
     sizes = sorted({cell.record.size_bytes for cost in steps for cell in cost.cells})
     rows = []
     for cost in steps:
@@ -201,14 +202,14 @@ def _table(steps: Sequence[StepCost]) -> TopicTable:
         rows.append((step.interface, step.memory, step.devices, step.options, *figures, per_gib))
     headings = ("step", "memory", "devices", "options", *(format_size(size) for size in sizes), "per GiB")
     note = "* has a warning" if any("*" in text for row in rows for text in row) else ""
-    return TopicTable("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), note)
+    return Table("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), note)
 
 
 def _mark(cell: Result) -> str:
     return "*" if cell.warning_ids else ""
 
 
-def _payoff_table(paid: Sequence[PayOff]) -> TopicTable:
+def _payoff_table(paid: Sequence[PayOff]) -> Table:
     rows = tuple(
         (
             each.path,
@@ -232,18 +233,18 @@ def _payoff_table(paid: Sequence[PayOff]) -> TopicTable:
         "Never: copies of registered memory take more time than of pageable memory. Open: the intervals "
         "overlap."
     )
-    return TopicTable("When registration pays off", headings, rows, (1, 2, 3, 4, 5), note)
+    return Table("When registration pays off", headings, rows, (1, 2, 3, 4, 5), note)
 
 
 def _charts(steps: Sequence[StepCost]) -> list[Chart]:
     charts = []
-    for interface, some in group_by(steps, lambda cost: cost.step.interface).items():
+    for interface, members in group_by(steps, lambda cost: cost.step.interface).items():
         lines = tuple(
             Series(
                 ", ".join(part for part in (cost.step.memory, cost.step.devices, cost.step.options) if part),
                 tuple(result_point(cell.record.size_bytes, cell, 1) for cell in cost.cells),
             )
-            for cost in some
+            for cost in members
             if len(cost.cells) > 1
         )
         if lines:
@@ -256,20 +257,20 @@ def _charts(steps: Sequence[StepCost]) -> list[Chart]:
 def registering(index: Index) -> Iterator[Finding]:
     """Reports after how many copies registering pays off, at the largest size of each direction."""
     paid = pay_offs(index.ranked)
-    for direction, some in group_by(paid, lambda each: each.path.startswith("cpu")).items():
-        largest = max(each.size_bytes for each in some)
-        at_largest = [each for each in some if each.size_bytes == largest]
+    for direction, members in group_by(paid, lambda each: each.path.startswith("cpu")).items():
+        largest = max(each.size_bytes for each in members)
+        at_largest = [each for each in members if each.size_bytes == largest]
         worst = max(at_largest, key=lambda each: each.copies or 10**9)
-        yield _sentence("to a GPU" if direction else "from a GPU", worst, some)
+        yield _sentence("to a GPU" if direction else "from a GPU", worst, members)
 
 
-def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
+def _sentence(where: str, worst: PayOff, equal: list[PayOff]) -> Finding:
     size = format_size(worst.size_bytes)
     detail = (
         f"{worst.path}: register and unregister take {short_time(worst.step_ns)}, a copy of pageable memory "
         f"{short_time(worst.plain_ns)}, one of registered memory {short_time(worst.registered_ns)}"
     )
-    never = {each.size_bytes: each.claim for each in some if each.longer}
+    never = {each.size_bytes: each.claim for each in equal if each.longer}
     if never:
         sizes = " and ".join(format_size(size) for size in sorted(never))
         detail += f"; {slower_copies(sizes, [*never.values()])}"
@@ -277,11 +278,11 @@ def _sentence(where: str, worst: PayOff, some: list[PayOff]) -> Finding:
     if worst.longer:
         title = f"Registering {size} for copies {where} never pays off"
     elif worst.copies is None:
-        told = no_difference(("registered", "pageable memory"), [worst.claim])
-        title = f"Registering {size} for copies {where}: {told}"
+        text = no_difference(("registered", "pageable memory"), [worst.claim])
+        title = f"Registering {size} for copies {where}: {text}"
     else:
         title = f"Registering {size} pays off after {count(worst.copies, 'copy', 'copies')} {where}"
-    return finding(title, detail, Priority.REGISTERING, worst.cells, [each.claim for each in some])
+    return finding(title, detail, Priority.REGISTERING, worst.cells, [each.claim for each in equal])
 
 
 def dearest(index: Index) -> Iterator[Finding]:
@@ -373,8 +374,8 @@ def _pool(device: str, allocate: tuple[Result, Result], free: tuple[Result, Resu
             f"allocated and freed: {short_time(kept.value)} instead of {short_time(plain.value)}"
         )
     else:
-        told = no_difference((claim.first.name, claim.second.name), [claim])
-        title = f"Allocating {size}: {told}"
+        text = no_difference((claim.first.name, claim.second.name), [claim])
+        title = f"Allocating {size}: {text}"
     return finding(title, detail, Priority.POOLS, figures, [claim])
 
 

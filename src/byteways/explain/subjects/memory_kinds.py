@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
+from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, link_class, unidirectional
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.plan.case import Buffer
 from byteways.units import format_bandwidth, format_size
 
@@ -23,15 +25,15 @@ _INTRODUCTION = (
 )
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic; None unless memory was first touched by a device other than its owner."""
     plain = [
         cell
-        for cell in unidirectional(found)
+        for cell in unidirectional(index.cells)
         if cell.record.cache == "cold" and not cell.record.options and not cell.record.environment
     ]
     tables = []
-    over = group_by(plain, lambda cell: (kind(cell), link_class(run.topology, cell)))
+    over = group_by(plain, lambda cell: (kind(cell), link_class(index.topology, cell)))
     for (pair, class_name), members in over.items():
         title = f"{PAIR_KINDS[pair]}, {class_name}" if class_name else PAIR_KINDS[pair]
         for side in ("source", "destination"):
@@ -56,7 +58,7 @@ def _varies(cell: Result, side: str) -> bool:
     return other.memory in _PLAIN and other.first_touch in (None, other.device)
 
 
-def _table(title: str, side: str, members: Sequence[Result]) -> TopicTable | None:
+def _table(title: str, side: str, members: Sequence[Result]) -> Table | None:
     if not members:
         return None
     size = max(cell.record.size_bytes for cell in members)
@@ -67,10 +69,10 @@ def _table(title: str, side: str, members: Sequence[Result]) -> TopicTable | Non
         return None
     columns = list(dict.fromkeys(_column_of(cell) for cell in shown))
     values = {
-        (row, column): median(cell.value for cell in some if _column_of(cell) == column)
-        for row, some in rows.items()
+        (row, column): median(cell.value for cell in group if _column_of(cell) == column)
+        for row, group in rows.items()
         for column in columns
-        if any(_column_of(cell) == column for cell in some)
+        if any(_column_of(cell) == column for cell in group)
     }
     best = {column: max(value for (_, name), value in values.items() if name == column) for column in columns}
     body, heat = [], []
@@ -85,7 +87,7 @@ def _table(title: str, side: str, members: Sequence[Result]) -> TopicTable | Non
             for figure, column in zip(figures, columns, strict=True)
         )
         heat.append((None, None, *shares))
-    return TopicTable(
+    return Table(
         f"{title}, {format_size(size)}, by memory of the {side}",
         (f"{side} memory", "first touch", *(f"{column}, GB/s" for column in columns)),
         tuple(body),

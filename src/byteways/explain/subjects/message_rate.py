@@ -10,9 +10,10 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import difference_text
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Part, RecordedRun, Result, group_by
+from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.subjects.collectives import members_of, ranks_of
 from byteways.explain.subjects.ranks import (
     AS_OSU,
@@ -34,9 +35,9 @@ INTRODUCTION = (
 )
 
 
-def pairs_at_once(found: Iterable[Result]) -> list[Result]:
+def pairs_at_once(results: Iterable[Result]) -> list[Result]:
     """Returns the results of several pairs at once."""
-    return [cell for cell in found if cell.record.pattern == MULTI_PAIR]
+    return [cell for cell in results if cell.record.pattern == MULTI_PAIR]
 
 
 def per_second(cell: Result) -> Part:
@@ -45,12 +46,12 @@ def per_second(cell: Result) -> Part:
     return Part(cell.value / size, cell.low / size, cell.high / size)
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic; None if the run has no such messages."""
-    alike = group_by(pairs_at_once(found), _alike)
+    alike = group_by(pairs_at_once(index.cells), _alike)
     if not alike:
         return None
-    tables: list[TopicTable] = []
+    tables: list[Table] = []
     for key, members in alike.items():
         tables += _tables(", ".join(filter(None, key)), members)
     return Topic("message-rate", "Messages of several pairs at once", INTRODUCTION, tuple(tables))
@@ -60,13 +61,13 @@ def _alike(cell: Result) -> tuple[str, str, str]:
     return library(cell), memory(cell), settings(cell)
 
 
-def _tables(title: str, members: Sequence[Result]) -> Iterator[TopicTable]:
+def _tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
     """Yields messages per second and bandwidth, a row per size and a column per number of pairs."""
     yield _table(f"{title}: million messages/s", members, _millions)
     yield _table(f"{title}: GB/s of all pairs", members, gb_figure)
 
 
-def _table(title: str, members: Sequence[Result], figure: Callable[[Result], str]) -> TopicTable:
+def _table(title: str, members: Sequence[Result], figure: Callable[[Result], str]) -> Table:
     counts = sorted({ranks_of(cell) for cell in members})
     at = {(cell.record.size_bytes, ranks_of(cell)): cell for cell in members}
     rows = [
@@ -75,7 +76,7 @@ def _table(title: str, members: Sequence[Result], figure: Callable[[Result], str
     ]
     headings = ("size", *(_pairs(count // 2) for count in counts))
     note = note_of(rows, AS_OSU * as_osu(members), versions(members))
-    return TopicTable(title, headings, tuple(rows), tuple(range(len(headings))), note)
+    return Table(title, headings, tuple(rows), tuple(range(len(headings))), note)
 
 
 def _pairs(count: int) -> str:
@@ -87,15 +88,15 @@ def _millions(cell: Result) -> str:
 
 
 def _supported(cell: Result) -> str:
-    told = per_second(cell)
-    return supported(told.value / 1e6, told.low / 1e6, told.high / 1e6)
+    rate_text = per_second(cell)
+    return supported(rate_text.value / 1e6, rate_text.low / 1e6, rate_text.high / 1e6)
 
 
 def message_rate(index: Index) -> Iterator[Finding]:
     """Reports the rate of the smallest messages by most pairs, beside that of one pair."""
-    for some in group_by(pairs_at_once(index.between_ranks), _alike).values():
-        size = min(cell.record.size_bytes for cell in some)
-        smallest = {ranks_of(cell): cell for cell in some if cell.record.size_bytes == size}
+    for members in group_by(pairs_at_once(index.between_ranks), _alike).values():
+        size = min(cell.record.size_bytes for cell in members)
+        smallest = {ranks_of(cell): cell for cell in members if cell.record.size_bytes == size}
         most = smallest[max(smallest)]
         pairs = ranks_of(most) // 2
         title = (

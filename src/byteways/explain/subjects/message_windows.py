@@ -22,19 +22,19 @@ def window_gain(index: Index) -> Iterator[Finding]:
     places = group_by(
         single_direction(index), lambda cell: (library(cell), where(index, cell), *setting_of(cell))
     )
-    for some in places.values():
-        alike = group_by(some, lambda cell: (cell.record.size_bytes, window(cell)))
+    for members in places.values():
+        alike = group_by(members, lambda cell: (cell.record.size_bytes, window(cell)))
         sizes = dict.fromkeys(size for size, _ in alike)
         pairs = {size: sides for size in sizes if (sides := _windows(alike, size)) is not None}
         if pairs:
-            yield from _gain(lead_of(index, some[0], single_direction(index)), pairs)
+            yield from _gain(lead_of(index, members[0], single_direction(index)), pairs)
 
 
 def _windows(
     alike: Mapping[tuple[int, int | None], Sequence[Result]], size: int
 ) -> tuple[int, ResultGroup, ResultGroup] | None:
     """Returns the widest window at a size, and the results with it and with one message; else None."""
-    widest = max((told for at, told in alike if at == size and told is not None), default=1)
+    widest = max((windows for at, windows in alike if at == size and windows is not None), default=1)
     if widest == 1 or (size, 1) not in alike:
         return None
     return widest, pool(alike[size, widest]), pool(alike[size, 1])
@@ -44,24 +44,24 @@ def _gain(place: str, pairs: Mapping[int, tuple[int, ResultGroup, ResultGroup]])
     claims = {
         size: compare(
             many,
-            one,
+            single,
             kind="window",
             ways=len(pairs) + 1,
             names=(f"a window of {widest} messages", "a window of 1"),
         )
-        for size, (widest, many, one) in pairs.items()
+        for size, (widest, many, single) in pairs.items()
     }
     size = max(claims, key=lambda size: (claims[size].gain, size))
-    _, many, one = pairs[size]
+    _, many, single = pairs[size]
     claim, first = claims[size], many.cells[0]
     lead = f"{place}, messages of {format_size(size)}"
     if claim.differ:
         title = f"{lead}: {difference(claim)}"
     elif claim.verdict == TIE:
         names = (claim.first.name, claim.second.name)
-        title = f"{lead}: {tie(claim, names)}, {rate(many)} and {rate(one)} GB/s"
+        title = f"{lead}: {tie(claim, names)}, {rate(many)} and {rate(single)} GB/s"
     else:  # some paths gain, others lose
         return
-    told = [format_size(each) for each in claims]
-    detail = f"{sentence(paths_of(many))}, {memory(first)}; compared at {', '.join(told)}."
-    yield finding(title, detail, Priority.MESSAGE_WINDOW, (many, one), claims.values())
+    sizes = [format_size(each) for each in claims]
+    detail = f"{sentence(paths_of(many))}, {memory(first)}; compared at {', '.join(sizes)}."
+    yield finding(title, detail, Priority.MESSAGE_WINDOW, (many, single), claims.values())

@@ -12,7 +12,8 @@ from byteways.explain.claims.phrases import rate, sentence, span, time_said
 from byteways.explain.claims.wording import difference, tie
 from byteways.explain.display.chart import Chart, Series
 from byteways.explain.display.curves import rates_over_size, result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import (
@@ -22,7 +23,7 @@ from byteways.explain.results.selection import (
     unidirectional,
     uses_ipc,
 )
-from byteways.explain.results.summary import Part, RecordedRun, Result, ResultGroup, group_by, pool
+from byteways.explain.results.summary import Part, Result, ResultGroup, group_by, pool
 from byteways.explain.subjects import first_use, rank_memories, rank_pairs
 from byteways.explain.subjects.ranks import (
     AS_OSU,
@@ -53,9 +54,9 @@ MOST_PATHS = 3
 PLAIN = ("memcpy", "copy", "kernel")
 
 
-def messages(found: Iterable[Result]) -> list[Result]:
+def messages(results: Iterable[Result]) -> list[Result]:
     """Returns the cells of messages between two ranks, bandwidth and ping-pong."""
-    return [cell for cell in found if between_ranks(cell) and cell.record.pattern not in OF_ALL_RANKS]
+    return [cell for cell in results if between_ranks(cell) and cell.record.pattern not in OF_ALL_RANKS]
 
 
 def is_latency(cell: Result) -> bool:
@@ -96,13 +97,12 @@ def _has_windows(cell: Result) -> bool:
     return WINDOW in INTERFACES[cell.record.interface].options
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of messages between ranks; None if the run has none."""
-    index = Index.of(run)
-    cells = messages(found)
+    cells = messages(index.cells)
     if not cells:
         return None
-    tables: list[TopicTable] = []
+    tables: list[Table] = []
     charts: list[Chart] = []
     places = _places(index, cells)
     for members in places:
@@ -110,9 +110,9 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         tables += [*_tables(named, members), *first_use.tables(named, members)]
     tables += rank_pairs.matrices(cells)
     tables += rank_memories.matrices(cells)
-    for title, some in group_by(places, lambda members: _title(index, members)).items():
-        members = [cell for place in some for cell in place]
-        charts += _charts(title, members, [*_plain(found, members), *_by_ipc(found, members)])
+    for title, alike in group_by(places, lambda members: _title(index, members)).items():
+        members = [cell for place in alike for cell in place]
+        charts += _charts(title, members, [*_plain(index.cells, members), *_by_ipc(index.cells, members)])
     return Topic("messages", "Messages between ranks", INTRODUCTION, tuple(tables), tuple(charts))
 
 
@@ -124,10 +124,10 @@ def _places(index: Index, cells: Sequence[Result]) -> list[list[Result]]:
     for members in alike.values():
         by_path = group_by(members, _one_way)
         many = len(by_path) > MOST_PATHS
-        for some in [members] if many else [by_path[path] for path in sorted(by_path, key=label_order)]:
-            for same in group_by(some, _settled).values():
-                latencies = [cell for cell in same if is_latency(cell)]
-                rates = group_by((cell for cell in same if not is_latency(cell)), memory)
+        for group in [members] if many else [by_path[path] for path in sorted(by_path, key=label_order)]:
+            for settled in group_by(group, _settled).values():
+                latencies = [cell for cell in settled if is_latency(cell)]
+                rates = group_by((cell for cell in settled if not is_latency(cell)), memory)
                 places += [[*own, *latencies] for own in rates.values()] or [latencies]
     return places
 
@@ -150,7 +150,7 @@ def _ends(index: Index, members: Sequence[Result]) -> str:
     return f"{between[0].lower()}{between[1:]}, median of {count(len(paths), 'path')}"
 
 
-def _tables(title: str, members: Sequence[Result]) -> Iterator[TopicTable]:
+def _tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
     """Yields a table for each window; each includes the latency, which has no window."""
     rates = [cell for cell in members if not is_latency(cell)]
     latency = [cell for cell in members if is_latency(cell)]
@@ -158,14 +158,14 @@ def _tables(title: str, members: Sequence[Result]) -> Iterator[TopicTable]:
     default = windows.pop(None, [])
     if default or not rates:
         sizes = {cell.record.size_bytes for cell in (*default, *latency)}
-        told = f"{title}, default window" if any(map(_has_windows, default)) else title
-        yield _table(told, sizes, (*default, *latency))
-    for asked, some in sorted(windows.items(), key=lambda item: int(item[0] or 0)):
-        sizes = {cell.record.size_bytes for cell in some}
-        yield _table(f"{title}, window of {asked}", sizes, (*some, *latency))
+        text = f"{title}, default window" if any(map(_has_windows, default)) else title
+        yield _table(text, sizes, (*default, *latency))
+    for asked, group in sorted(windows.items(), key=lambda item: int(item[0] or 0)):
+        sizes = {cell.record.size_bytes for cell in group}
+        yield _table(f"{title}, window of {asked}", sizes, (*group, *latency))
 
 
-def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> TopicTable:
+def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Table:
     rows: list[tuple[str, ...]] = []
     windows = any(map(_has_windows, members))
     by_size = group_by(members, lambda cell: cell.record.size_bytes)
@@ -176,7 +176,7 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Topic
             for key in ((True, "unidirectional"), (False, "unidirectional"), (False, "bidirectional"))
         )
         rates = [cell for cell in by_size[size] if not is_latency(cell)]
-        in_flight = dict.fromkeys(str(told) for cell in rates if (told := window(cell)) is not None)
+        in_flight = dict.fromkeys(str(asked) for cell in rates if (asked := window(cell)) is not None)
         rows.append(
             (
                 format_size(size),
@@ -190,7 +190,7 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Topic
     shown = len(headings) if windows else len(headings) - 1
     rows = [row[:shown] for row in rows]
     note = note_of(rows, AS_OSU * as_osu(members), versions(members))
-    return TopicTable(title, headings[:shown], tuple(rows), tuple(range(shown)), note)
+    return Table(title, headings[:shown], tuple(rows), tuple(range(shown)), note)
 
 
 def _charts(title: str, members: Sequence[Result], plain: Sequence[Result]) -> list[Chart]:
@@ -198,15 +198,15 @@ def _charts(title: str, members: Sequence[Result], plain: Sequence[Result]) -> l
     rates = [cell for cell in members if not is_latency(cell)]
     lines = []
     rates.sort(key=lambda cell: (cell.record.pattern != "unidirectional", WINDOW.name in cell.record.options))
-    for label, some in group_by([*rates, *plain], _label).items():
-        sizes = group_by(some, lambda cell: cell.record.size_bytes)
-        points = tuple(result_point(size, pool(same)) for size, same in sorted(sizes.items()))
+    for label, group in group_by([*rates, *plain], _label).items():
+        sizes = group_by(group, lambda cell: cell.record.size_bytes)
+        points = tuple(result_point(size, pool(cells)) for size, cells in sorted(sizes.items()))
         lines += [Series(label, points)] if len(points) > 1 else []
     if not any(between_ranks(cell) for cell in members) or not lines:
         return []
     caption = "Medians with their 95 % intervals."
-    for opened, some in group_by(plain, uses_ipc).items():
-        names = dict.fromkeys(cell.record.interface for cell in some)
+    for opened, group in group_by(plain, uses_ipc).items():
+        names = dict.fromkeys(cell.record.interface for cell in group)
         lead = "Into memory of another process (IPC)" if opened else "Within one process"
         caption += f" {lead} the same bytes are moved by {listed([*names])}."
     return [rates_over_size(title, caption, lines)]
@@ -221,18 +221,18 @@ def _label(cell: Result) -> str:
     return f"{label}, sum of both directions" if cell.record.pattern == "bidirectional" else label
 
 
-def _plain(found: Iterable[Result], members: Sequence[Result]) -> list[Result]:
+def _plain(results: Iterable[Result], members: Sequence[Result]) -> list[Result]:
     """Returns single-process flows between the same devices and memories with equal cache state."""
     wanted = {_bytes_moved(cell) for cell in members if not is_latency(cell)}
-    return [cell for cell in unidirectional(found) if _bytes_moved(cell) in wanted]
+    return [cell for cell in unidirectional(results) if _bytes_moved(cell) in wanted]
 
 
-def _by_ipc(found: Iterable[Result], members: Sequence[Result]) -> list[Result]:
+def _by_ipc(results: Iterable[Result], members: Sequence[Result]) -> list[Result]:
     """Returns the same flows with one end in memory of another process."""
     wanted = {_bytes_moved(cell) for cell in members if not is_latency(cell)}
     return [
         cell
-        for cell in ipc_results(found)
+        for cell in ipc_results(results)
         if (cell.source.device, cell.destination.device, "device", "device", cell.record.cache) in wanted
     ]
 
@@ -244,9 +244,9 @@ def _bytes_moved(cell: Result) -> tuple[Hashable, ...]:
 def latency(index: Index) -> Iterator[Finding]:
     """Reports the latency of the smallest message for each link class and memory."""
     trips = [cell for cell in messages(index.between_ranks) if is_latency(cell)]
-    for some in _alike(index, trips).values():
-        size = min(cell.record.size_bytes for cell in some)
-        smallest = pool([cell for cell in some if cell.record.size_bytes == size])
+    for group in _alike(index, trips).values():
+        size = min(cell.record.size_bytes for cell in group)
+        smallest = pool([cell for cell in group if cell.record.size_bytes == size])
         first = smallest.cells[0]
         lead = lead_of(index, first, trips)
         time = time_said(half(smallest))
@@ -262,8 +262,8 @@ def lead_of(index: Index, cell: Result, others: Iterable[Result]) -> str:
     place = where(index, cell)
     alike = [other for other in others if where(index, other) == place and library(other) == library(cell)]
     differing = set(map(setting_of, alike))
-    told = (part for part in setting_of(cell) if part) if len(differing) > 1 else ()
-    return ", ".join((place, *told))
+    parts = (part for part in setting_of(cell) if part) if len(differing) > 1 else ()
+    return ", ".join((place, *parts))
 
 
 def _alike(index: Index, cells: Iterable[Result]) -> dict[tuple[str, str, Hashable], list[Result]]:
@@ -277,13 +277,13 @@ def paths_of(group: ResultGroup) -> str:
 
 
 def _with(cell: Result) -> str:
-    told = settings(cell)
-    return f", {told}" if told else ""
+    text = settings(cell)
+    return f", {text}" if text else ""
 
 
 def _by_size(cells: Sequence[Result]) -> dict[int, ResultGroup]:
     sizes = group_by(cells, lambda cell: cell.record.size_bytes)
-    return {size: pool(some) for size, some in sorted(sizes.items())}
+    return {size: pool(members) for size, members in sorted(sizes.items())}
 
 
 def single_direction(index: Index) -> list[Result]:
@@ -299,8 +299,8 @@ def bandwidth(index: Index) -> Iterator[Finding]:
     10).
     """
     plain = [cell for cell in single_direction(index) if "window" not in cell.record.options]
-    for some in _alike(index, plain).values():
-        sizes = _by_size(some)
+    for sent in _alike(index, plain).values():
+        sizes = _by_size(sent)
         size, best = max(sizes.items(), key=lambda item: item[1].value)
         middle = next(at for at, group in sizes.items() if 2 * group.value >= best.value)
         first = best.cells[0]
@@ -318,14 +318,14 @@ def bandwidth(index: Index) -> Iterator[Finding]:
 def compared_with_copy(index: Index) -> Iterator[Finding]:
     """Messages beside plain copies of the same memory, at the largest size that messages and copies have."""
     sent = [cell for cell in single_direction(index) if "window" not in cell.record.options]
-    for some in _alike(index, sent).values():
+    for alike in _alike(index, sent).values():
         # Only default copies; take them from all cells because `index.ranked` has no messages.
         copies = [
             cell
-            for cell in _plain(index.ranked, some)
+            for cell in _plain(index.ranked, alike)
             if cell.record.interface in PLAIN and not settings(cell) and cell.stays
         ]
-        common = {cell.record.size_bytes for cell in some} & {cell.record.size_bytes for cell in copies}
+        common = {cell.record.size_bytes for cell in alike} & {cell.record.size_bytes for cell in copies}
         if not common:
             continue
         size = max(common)
@@ -335,31 +335,31 @@ def compared_with_copy(index: Index) -> Iterator[Finding]:
         rising = sorted(map(pool, ways.values()), key=lambda group: group.value)
         fastest = {group.cells[0].record.interface: group for group in rising}
         plain = sorted(fastest.values(), key=lambda group: -group.value)
-        lead = f"{lead_of(index, some[0], sent)}, messages of {format_size(size)}"
-        yield from _beside(lead, _by_size(some)[size], plain, len(ways) + 1)
+        lead = f"{lead_of(index, alike[0], sent)}, messages of {format_size(size)}"
+        yield from _beside(lead, _by_size(alike)[size], plain, len(ways) + 1)
 
 
 def _beside(lead: str, sent: ResultGroup, plain: Sequence[ResultGroup], ways: int) -> Iterator[Finding]:
     """The title tells of the fastest interface within one process, the detail of the others."""
     first = sent.cells[0]
-    claims, told = [], []
+    claims, texts = [], []
     for other in plain:
         names = library(first), other.cells[0].record.interface
         claim = compare(sent, other, kind="messages", ways=ways, match=_bytes_moved, names=names)
         if claim.differ:
-            told.append(difference(claim))
+            texts.append(difference(claim))
         elif claim.verdict == TIE:
-            told.append(f"{tie(claim, names)}, {rate(sent)} and {rate(other)} GB/s")
-        elif told:  # no one thing is true of all paths
+            texts.append(f"{tie(claim, names)}, {rate(sent)} and {rate(other)} GB/s")
+        elif texts:  # no one thing is true of all paths
             continue
         else:
             return
         claims.append(claim)
     fastest = plain[0].cells[0].record
     place = f"{fastest.interface} moves the same bytes within one process, {fastest.path}"
-    detail = "; ".join([f"{memory(first)}{_with(first)}", place, *told[1:]]) + "."
+    detail = "; ".join([f"{memory(first)}{_with(first)}", place, *texts[1:]]) + "."
     yield finding(
-        f"{lead}: {told[0]}",
+        f"{lead}: {texts[0]}",
         sentence(detail),
         Priority.MESSAGE_BESIDE_COPY,
         (sent, *plain),

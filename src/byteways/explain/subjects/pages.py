@@ -13,11 +13,12 @@ from byteways.explain.claims.phrases import rate, way
 from byteways.explain.claims.wording import fastest_by_size, longer
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, kind, link_class, unidirectional
-from byteways.explain.results.summary import RecordedRun, Result, ResultGroup, group_by, pool
+from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.plan.interfaces import INTERFACES, moves_pages
 from byteways.plan.memory import is_managed
 from byteways.plan.reasons import PAGES_LAND_ELSEWHERE
@@ -92,9 +93,9 @@ def way_of(cell: Result) -> str | None:
     return {"off": ZERO_COPY, "on-demand": ON_DEMAND}.get(str(record.options.get("migration")))
 
 
-def compared(topology: Topology, found: Sequence[Result]) -> list[Compared]:
+def compared(topology: Topology, results: Sequence[Result]) -> list[Compared]:
     """Returns all combinations of pair kind, link class and size with managed pages, by first appearance."""
-    singles = [cell for cell in unidirectional(found) if cell.record.cache == "cold"]
+    singles = [cell for cell in unidirectional(results) if cell.record.cache == "cold"]
     ways = {id(cell): way for cell in singles if (way := way_of(cell)) is not None}
     moving = [cell for cell in singles if id(cell) in ways]
     plain = [cell for cell in singles if cell.stays and cell.record.interface not in WITH_OWN_TABLES]
@@ -105,16 +106,16 @@ def compared(topology: Topology, found: Sequence[Result]) -> list[Compared]:
         paths = {cell.record.path for cell in members}
         by_size = group_by(members, lambda cell: cell.record.size_bytes)
         for size in sorted(by_size):
-            same = group_by(by_size[size], lambda cell: ways[id(cell)])
+            by_way = group_by(by_size[size], lambda cell: ways[id(cell)])
             settled = [cell for cell in plain_by_size.get(size, ()) if cell.record.path in paths]
-            groups = {name: _fastest(same[name]) for name in MIGRATION_METHODS if name in same}
+            groups = {name: _fastest(by_way[name]) for name in MIGRATION_METHODS if name in by_way}
             answer.append(Compared(pair, class_name, size, groups, _fastest(settled) if settled else None))
     return answer
 
 
 def _fastest(cells: Sequence[Result]) -> ResultGroup:
     """Returns the fastest group of cells that differ only in the pair."""
-    groups = [pool(same) for same in group_by(cells, lambda cell: cell.variant).values()]
+    groups = [pool(members) for members in group_by(cells, lambda cell: cell.variant).values()]
     return max(groups, key=lambda group: group.value)
 
 
@@ -124,12 +125,12 @@ UNKNOWN_METHOD = "unknown"
 MISSING_SIGN = "–"
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of managed memory; None if no case migrated or accessed managed pages."""
-    rows = compared(run.topology, found)
+    rows = compared(index.topology, index.cells)
     if not rows:
         return None
-    places = list(group_by(rows, lambda one: (one.kind, one.class_name)).values())
+    places = list(group_by(rows, lambda row: (row.kind, row.class_name)).values())
     return Topic(
         "pages",
         "Managed-memory migration",
@@ -141,8 +142,8 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     )
 
 
-def _title(one: Compared) -> str:
-    return f"{PAIR_KINDS[one.kind]}, {one.class_name}" if one.class_name else PAIR_KINDS[one.kind]
+def _title(row: Compared) -> str:
+    return f"{PAIR_KINDS[row.kind]}, {row.class_name}" if row.class_name else PAIR_KINDS[row.kind]
 
 
 def _said(group: ResultGroup | None) -> str:
@@ -160,57 +161,57 @@ def _figure(group: ResultGroup | None) -> str:
     return format_bandwidth(group.value).removesuffix(" GB/s") + "*" * doubted
 
 
-def _table(sizes: Sequence[Compared]) -> TopicTable:
+def _table(sizes: Sequence[Compared]) -> Table:
     rows = [
         (
-            format_size(one.size_bytes),
-            *(_figure(one.ways.get(name)) for name in MIGRATION_METHODS),
-            _figure(one.explicit),
-            one.explicit.cells[0].record.interface if one.explicit else MISSING_SIGN,
-            f"{one.slow_down.effect:.3g}" if one.slow_down and one.slow_down.pairs else MISSING_SIGN,
-            _moved(one),
+            format_size(size.size_bytes),
+            *(_figure(size.ways.get(name)) for name in MIGRATION_METHODS),
+            _figure(size.explicit),
+            size.explicit.cells[0].record.interface if size.explicit else MISSING_SIGN,
+            f"{size.slow_down.effect:.3g}" if size.slow_down and size.slow_down.pairs else MISSING_SIGN,
+            _moved(size),
         )
-        for one in sizes
+        for size in sizes
     ]
     headings = (
         *("size", *(f"{name}, GB/s" for name in MIGRATION_METHODS), f"{EXPLICIT}, GB/s", "by"),
         *("prefetch takes, times", "migrated on demand"),
     )
-    told = [index for index in range(len(headings)) if any(row[index] != MISSING_SIGN for row in rows)]
-    note = "Median over " + ", ".join(dict.fromkeys(path for one in sizes for path in one.paths)) + "."
-    groups = [group for one in sizes for group in (*one.ways.values(), one.explicit) if group is not None]
+    columns = [index for index in range(len(headings)) if any(row[index] != MISSING_SIGN for row in rows)]
+    note = "Median over " + ", ".join(dict.fromkeys(path for size in sizes for path in size.paths)) + "."
+    groups = [group for size in sizes for group in (*size.ways.values(), size.explicit) if group is not None]
     doubts = sorted({word for group in groups for cell in group.cells for word in cell.doubts})
     if doubts:
         note += f" * {', '.join(doubts)}."
     if any(row[-1] == UNKNOWN_METHOD for row in rows):
         note += " Whether touched pages migrated is unknown: 'on demand' is the requested mode."
     words = headings.index("by")
-    return TopicTable(
+    return Table(
         _title(sizes[0]),
-        tuple(headings[index] for index in told),
-        tuple(tuple(row[index] for index in told) for row in rows),
-        tuple(place for place, index in enumerate(told) if index != words),
+        tuple(headings[index] for index in columns),
+        tuple(tuple(row[index] for index in columns) for row in rows),
+        tuple(place for place, index in enumerate(columns) if index != words),
         note,
     )
 
 
-def _moved(one: Compared) -> str:
+def _moved(row: Compared) -> str:
     """Formats the observed bytes migrated per operation; above the size if pages are larger."""
-    group = one.ways.get("on demand")
-    told = {cell.record.migrated_bytes for cell in group.cells} if group is not None else set()
-    if not told:
+    group = row.ways.get("on demand")
+    moved_bytes = {cell.record.migrated_bytes for cell in group.cells} if group is not None else set()
+    if not moved_bytes:
         return MISSING_SIGN
-    return UNKNOWN_METHOD if None in told else format_size(max(value or 0 for value in told))
+    return UNKNOWN_METHOD if None in moved_bytes else format_size(max(value or 0 for value in moved_bytes))
 
 
 def _chart(sizes: Sequence[Compared]) -> Chart:
     lines = []
     for name in (*MIGRATION_METHODS, EXPLICIT):
         points = []
-        for one in sizes:
-            group = one.explicit if name == EXPLICIT else one.ways.get(name)
+        for size in sizes:
+            group = size.explicit if name == EXPLICIT else size.ways.get(name)
             if group is not None:
-                points.append(result_point(one.size_bytes, group))
+                points.append(result_point(size.size_bytes, group))
         if points:
             lines.append(Series(name, tuple(points)))
     return Chart(
@@ -237,20 +238,20 @@ def _compared(index: Index) -> list[Compared]:
 
 
 def _by_place(index: Index) -> list[list[Compared]]:
-    found = index.once(_compared)
-    return list(group_by(found, lambda one: (one.kind, one.class_name)).values())
+    rows = index.once(_compared)
+    return list(group_by(rows, lambda row: (row.kind, row.class_name)).values())
 
 
-def _where(one: Compared, several: bool) -> str:
-    lead = PAIR_KINDS[one.kind]
-    return f"{lead} ({one.class_name})" if several and one.class_name else lead
+def _where(row: Compared, several: bool) -> str:
+    lead = PAIR_KINDS[row.kind]
+    return f"{lead} ({row.class_name})" if several and row.class_name else lead
 
 
 def prefetching(index: Index) -> Iterator[Finding]:
     """Compares the prefetch call with the fastest interface between non-migrating memories."""
-    found: list[tuple[Claim, str, Compared]] = []
+    gains: list[tuple[Claim, str, Compared]] = []
     for sizes in _by_place(index):
-        slow = [one for one in sizes if one.slow_down is not None]
+        slow = [size for size in sizes if size.slow_down is not None]
         if not slow or slow[-1].slow_down is None or not slow[-1].slow_down.leads:
             continue
         last, claim = slow[-1], slow[-1].slow_down
@@ -260,31 +261,31 @@ def prefetching(index: Index) -> Iterator[Finding]:
             f"{way(last.explicit.cells[0].variant)}: {rate(last.ways[PREFETCH])} vs "
             f"{rate(last.explicit)} GB/s at {format_size(last.size_bytes)}"
         )
-        found.append((claim, title, last))
-    if found:
-        claim, title, last = max(found, key=lambda one: one[0].gain)
+        gains.append((claim, title, last))
+    if gains:
+        claim, title, last = max(gains, key=lambda entry: entry[0].gain)
         assert last.explicit is not None
         detail = (
             "The prefetch migrates the pages of one allocation, the copy fills a second one; residency "
             "was queried after every timed batch."
         )
         results = last.ways[PREFETCH], last.explicit
-        yield finding(title, detail, Priority.PREFETCHING, results, [one[0] for one in found])
+        yield finding(title, detail, Priority.PREFETCHING, results, [entry[0] for entry in gains])
 
 
 def landing(index: Index) -> Iterator[Finding]:
     """Reports prefetches that were skipped because their pages would land on another NUMA domain."""
-    told = [one for one in index.records if one.reason_code == PAGES_LAND_ELSEWHERE]
-    by_path = group_by(told, lambda record: record.path)
-    if not told:
+    landed = [candidate for candidate in index.records if candidate.reason_code == PAGES_LAND_ELSEWHERE]
+    by_path = group_by(landed, lambda record: record.path)
+    if not landed:
         return
     more = len(by_path) - _MOST_PATHS
     shown = listed([*list(by_path)[:_MOST_PATHS], *([f"{count(more, 'more path')}"] if more > 0 else [])])
     title = f"Prefetches over {shown} were not run: their pages would land on another NUMA domain"
     parts = []
-    for path, same in list(by_path.items())[:_MOST_PATHS]:
-        cases = count(len({record.case_id for record in same}), "case")
-        parts.append(f"{path} ({cases}): {index.voice.quote(str(same[0].reason))}.")
+    for path, members in list(by_path.items())[:_MOST_PATHS]:
+        cases = count(len({record.case_id for record in members}), "case")
+        parts.append(f"{path} ({cases}): {index.voice.quote(str(members[0].reason))}.")
     yield notice(title, " ".join(parts), Priority.PAGES_LANDING)
 
 
@@ -295,25 +296,25 @@ def crossover(index: Index) -> Iterator[Finding]:
     for place, sizes in enumerate(places):
         if sizes[0].kind in kinds[:place]:
             continue  # the report has the other classes
-        spans = _spans([one for one in sizes if len(one.ways) > 1])
+        spans = _spans([size for size in sizes if len(size.ways) > 1])
         if not spans:
             continue
         parts = [f"{_NAMES[name]} {_between(alike[0], alike[-1])}" for name, alike in spans]
-        claims = [one.leads for _, alike in spans for one in alike]
+        claims = [row.leads for _, alike in spans for row in alike]
         lead = _where(sizes[0], kinds.count(sizes[0].kind) > 1)
         title = f"{lead}, {fastest_by_size(parts, claims)}"
         at = spans[-1][1][-1]
         detail = f"At {format_size(at.size_bytes)}: " + listed(
             [f"{name} {rate(at.ways[name])} GB/s" for name in MIGRATION_METHODS if name in at.ways]
         )
-        others = [one.ways[name] for name, alike in spans for one in alike if one is not at]
+        others = [row.ways[name] for name, alike in spans for row in alike if row is not at]
         results = [*at.ways.values(), *others]
         yield finding(
             title,
             detail + ".",
             Priority.MANAGED_CROSSOVER,
             results,
-            [claim for some in claims for claim in some],
+            [claim for group in claims for claim in group],
         )
 
 
@@ -321,12 +322,12 @@ def _spans(sizes: Sequence[Compared]) -> list[tuple[str, list[Compared]]]:
     """Returns runs of adjacent sizes with the same fastest method; sizes without one end a run."""
     spans: list[tuple[str, list[Compared]]] = []
     before: str | None = None
-    for one in sizes:
-        name = one.fastest
+    for size in sizes:
+        name = size.fastest
         if name is not None and name == before:
-            spans[-1][1].append(one)
+            spans[-1][1].append(size)
         elif name is not None:
-            spans.append((name, [one]))
+            spans.append((name, [size]))
         before = name
     return spans
 

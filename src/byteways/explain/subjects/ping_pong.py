@@ -10,48 +10,50 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import longer_by, no_difference
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table, shaded
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import device_order
-from byteways.explain.results.summary import RecordedRun, Result, ResultGroup, group_by, pool
+from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.plan.core_pairs import shared_cache
+from byteways.record.simulation_mark import Voice
 from byteways.topology.model import Topology
 from byteways.units import format_time, short_time, three_digits
 
 
-def between_cores(found: Iterable[Result]) -> list[Result]:
+def between_cores(results: Iterable[Result]) -> list[Result]:
     """Returns ping-pongs between two named cores."""
-    return [cell for cell in _all(found) if "partner_core" in cell.record.options]
+    return [cell for cell in _all(results) if "partner_core" in cell.record.options]
 
 
-def between_gpus(found: Iterable[Result]) -> list[Result]:
+def between_gpus(results: Iterable[Result]) -> list[Result]:
     """Returns ping-pongs between GPUs or within one."""
-    return [cell for cell in _others(found) if _gpus(cell) == 2]
+    return [cell for cell in _others(results) if _gpus(cell) == 2]
 
 
-def with_cpus(found: Iterable[Result]) -> list[Result]:
+def with_cpus(results: Iterable[Result]) -> list[Result]:
     """Returns ping-pongs with at least one CPU side, without those between named cores."""
-    return [cell for cell in _others(found) if _gpus(cell) < 2]
+    return [cell for cell in _others(results) if _gpus(cell) < 2]
 
 
-def between_kinds(found: Iterable[Result]) -> list[Result]:
+def between_kinds(results: Iterable[Result]) -> list[Result]:
     """Returns ping-pongs between a CPU and a GPU."""
-    return [cell for cell in _others(found) if _gpus(cell) == 1]
+    return [cell for cell in _others(results) if _gpus(cell) == 1]
 
 
-def between_cpus(found: Iterable[Result]) -> list[Result]:
+def between_cpus(results: Iterable[Result]) -> list[Result]:
     """Returns ping-pongs between two different CPUs, without those between named cores."""
-    cpus = [cell for cell in _others(found) if _gpus(cell) == 0]
+    cpus = [cell for cell in _others(results) if _gpus(cell) == 0]
     return [cell for cell in cpus if way(cell) != "within"]
 
 
-def _all(found: Iterable[Result]) -> list[Result]:
-    return [cell for cell in found if cell.record.interface == "ping-pong"]
+def _all(results: Iterable[Result]) -> list[Result]:
+    return [cell for cell in results if cell.record.interface == "ping-pong"]
 
 
-def _others(found: Iterable[Result]) -> list[Result]:
-    return [cell for cell in _all(found) if "partner_core" not in cell.record.options]
+def _others(results: Iterable[Result]) -> list[Result]:
+    return [cell for cell in _all(results) if "partner_core" not in cell.record.options]
 
 
 def _gpus(cell: Result) -> int:
@@ -76,15 +78,15 @@ def way(cell: Result) -> str:
 Core = tuple[str, int]
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of ping-pongs; None if the run has none."""
-    cores, gpus, mixed = between_cores(found), between_gpus(found), with_cpus(found)
+    cores, gpus, mixed = between_cores(index.cells), between_gpus(index.cells), with_cpus(index.cells)
     if not (cores or gpus or mixed):
         return None
     tables = [
         *_gpu_matrices(gpus),
         *([_pairs(mixed)] if mixed else []),
-        *([_classes(cores, run.topology), _core_matrix(cores)] if cores else []),
+        *([_classes(cores, index.topology), _core_matrix(cores, index.voice)] if cores else []),
     ]
     return Topic(
         "ping-pong",
@@ -101,16 +103,16 @@ def _half(cell: Result) -> float:
     return cell.value / 2
 
 
-def _gpu_matrices(members: Sequence[Result]) -> list[TopicTable]:
+def _gpu_matrices(members: Sequence[Result]) -> list[Table]:
     """Builds a matrix per method and memory kind; the diagonal of each holds ping-pongs within a GPU."""
     within = [cell for cell in members if way(cell) == "within"]
     tables = []
     ways = group_by(
         [cell for cell in members if way(cell) != "within"], lambda cell: (way(cell), cell.source.memory)
     )
-    for (by, memory), some in sorted(ways.items(), reverse=True):
+    for (by, memory), group in sorted(ways.items(), reverse=True):
         diagonal = [cell for cell in within if cell.source.memory == memory]
-        at = {sides(cell): _half(cell) for cell in (*some, *diagonal)}
+        at = {sides(cell): _half(cell) for cell in (*group, *diagonal)}
         names = sorted({name for pair in at for name in pair}, key=device_order)
         tables.append(
             _matrix(f"Between GPUs {by}, {memory} memory, one way, ns", "begins \\ answers", names, at)
@@ -120,20 +122,14 @@ def _gpu_matrices(members: Sequence[Result]) -> list[TopicTable]:
 
 def _matrix(
     title: str, corner: str, names: Sequence[str], at: dict[tuple[str, str], float], note: str = ""
-) -> TopicTable:
+) -> Table:
     greatest = max(at.values())
-    rows = tuple(
-        (row, *(three_digits(at[row, column]) if (row, column) in at else "" for column in names))
-        for row in names
+    return shaded(
+        title, corner, (names, names), at, three_digits, lambda half: half / greatest, missing="", note=note
     )
-    heat = tuple(
-        (None, *(at[row, column] / greatest if (row, column) in at else None for column in names))
-        for row in names
-    )
-    return TopicTable(title, (corner, *names), rows, tuple(range(1, len(names) + 1)), note, heat)
 
 
-def _pairs(members: Sequence[Result]) -> TopicTable:
+def _pairs(members: Sequence[Result]) -> Table:
     rows = []
     for cell in members:
         executor, partner = sides(cell)
@@ -142,7 +138,7 @@ def _pairs(members: Sequence[Result]) -> TopicTable:
             (executor, partner, " and ".join(words), format_time(_half(cell)), format_time(cell.value))
         )
     headings = ("begins", "answers", "words in", "one way", "round trip")
-    return TopicTable("With CPUs", headings, tuple(rows), (3, 4))
+    return Table("With CPUs", headings, tuple(rows), (3, 4))
 
 
 def _cores(cell: Result) -> tuple[Core, Core]:
@@ -159,27 +155,27 @@ def _class(first: Core, second: Core, topology: Topology) -> str:
     return f"{first[0]}, one L{level}" if level is not None else f"{first[0]}, no shared cache"
 
 
-def _classes(members: Sequence[Result], topology: Topology) -> TopicTable:
+def _classes(members: Sequence[Result], topology: Topology) -> Table:
     by_class = group_by(members, lambda cell: _class(*_cores(cell), topology))
     rows = []
-    for name, some in sorted(by_class.items(), key=lambda item: median(map(_half, item[1]))):
-        halves = sorted(map(_half, some))
+    for name, pairs in sorted(by_class.items(), key=lambda item: median(map(_half, item[1]))):
+        halves = sorted(map(_half, pairs))
         spread = (halves[0], median(halves), halves[-1])
-        rows.append((name, str(len(some)), *(format_time(value) for value in spread)))
+        rows.append((name, str(len(pairs)), *(format_time(value) for value in spread)))
     headings = ("cores of", "pairs", "least", "median", "most")
     note = "Cores that share a cache are assumed to have consecutive numbers."
-    return TopicTable("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
+    return Table("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
 
 
-def _core_matrix(members: Sequence[Result]) -> TopicTable:
+def _core_matrix(members: Sequence[Result], voice: Voice) -> Table:
     at: dict[tuple[str, str], float] = {}
-    found: set[Core] = set()
+    all_cores: set[Core] = set()
     for cell in members:
         first, second = _cores(cell)
-        found |= {first, second}
+        all_cores |= {first, second}
         at[_named(first), _named(second)] = at[_named(second), _named(first)] = _half(cell)
-    names = [_named(core) for core in sorted(found, key=lambda core: (device_order(core[0]), core[1]))]
-    note = "Each pair was measured once and is shown twice."
+    names = [_named(core) for core in sorted(all_cores, key=lambda core: (device_order(core[0]), core[1]))]
+    note = f"Each pair was {voice.measured} once and is shown twice."
     return _matrix("Every pair of cores, one way, ns", "device.core", names, at, note)
 
 
@@ -199,9 +195,9 @@ def places(index: Index) -> Iterator[Finding]:
         "Between CPU and GPU": between_kinds(index.ranked),
         "Between CPUs": between_cpus(index.ranked),
     }
-    for where, some in members.items():
-        if some:
-            yield _over_nearest(index, where, some)
+    for where, group in members.items():
+        if group:
+            yield _over_nearest(index, where, group)
 
 
 def _over_nearest(index: Index, where: str, members: Sequence[Result]) -> Finding:
@@ -209,7 +205,7 @@ def _over_nearest(index: Index, where: str, members: Sequence[Result]) -> Findin
     classes = group_by(members, lambda cell: _links(index, cell))
     ranked = sorted(classes.items(), key=lambda item: min(cell.value for cell in item[1]))
     (link_class, nearest), rest = ranked[0], ranked[1:]
-    others = [f"{name}: {_half_time(_best(some)[0][1])}" for name, some in rest]
+    others = [f"{name}: {_half_time(_best(group)[0][1])}" for name, group in rest]
     named = f"{where} ({link_class})" if rest and link_class else where
     return _places(named, nearest, f" Best over {'; '.join(others)}." if others else "")
 
@@ -224,7 +220,7 @@ def _best(members: Sequence[Result]) -> list[tuple[str, ResultGroup]]:
     """Returns flag placements with pooled pairs, fastest first."""
     memories = {end.memory for cell in members for end in (cell.source, cell.destination)}
     groups = group_by(members, lambda cell: _place(cell, len(memories) > 1))
-    return sorted(((place, pool(some)) for place, some in groups.items()), key=lambda item: item[1].value)
+    return sorted(((place, pool(group)) for place, group in groups.items()), key=lambda item: item[1].value)
 
 
 def _places(where: str, members: Sequence[Result], others: str = "") -> Finding:
@@ -232,7 +228,7 @@ def _places(where: str, members: Sequence[Result], others: str = "") -> Finding:
     claims = [_beside(place, group, best, first, len(rest) + 1) for place, group in rest]
     level = [claim for claim in claims if not claim.leads]
     near = [place for (place, _), claim in zip(rest, claims, strict=True) if not claim.leads]
-    far = [(*one, claim) for one, claim in zip(rest, claims, strict=True) if claim.leads]
+    far = [(*entry, claim) for entry, claim in zip(rest, claims, strict=True) if claim.leads]
     title = f"{where}, one-way latency is {_half_time(first)}"
     title += f"; {no_difference([best, *near], level)}" if near else f" {best}"
     if far:

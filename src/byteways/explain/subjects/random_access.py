@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from byteways.explain.claims.phrases import supported
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
+from byteways.explain.results.index import Index
 from byteways.explain.results.selection import device_order
-from byteways.explain.results.summary import Part, RecordedRun, Result
+from byteways.explain.results.summary import Part, Result
 from byteways.explain.subjects.ranks import MARK, gb_figure, note_of, settings
 from byteways.plan.case import Buffer
 from byteways.plan.interfaces import INTERFACES, is_scattered
@@ -37,18 +37,18 @@ def access_bytes(cell: Result) -> int:
     return int(cell.record.options.get(ACCESS_BYTES.name, ACCESS_BYTES.usual))
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic; None if the run has no random access."""
     cells = [
         cell
-        for cell in found
+        for cell in index.cells
         if is_scattered(cell.record.interface) and cell.record.pattern != "interference"
     ]
     if not cells:
         return None
     rows = tuple(map(_row, sorted(cells, key=_order)))
     note = note_of(rows, NOTE)
-    table = TopicTable("Random access", HEADINGS, rows, (2, 3, 5, 6, 7), note)
+    table = Table("Random access", HEADINGS, rows, (2, 3, 5, 6, 7), note)
     return Topic("random-access", "Random access", INTRODUCTION, (table,))
 
 

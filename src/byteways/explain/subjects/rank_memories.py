@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from byteways.explain.claims.phrases import percent
-from byteways.explain.display.topic import TopicTable
-from byteways.explain.results.summary import Part, Result, group_by
-from byteways.explain.subjects.ranks import gb_figure, library, note_of, settings, us_figure, versions
+from byteways.explain.display.table import Table
+from byteways.explain.results.summary import Result, group_by
+from byteways.explain.subjects.ranks import absolute_and_relative, library, settings, versions
 from byteways.plan.interfaces import metric_of
 from byteways.plan.memory import MEMORIES
 from byteways.units import format_size
 
 #: Fewest kinds of memory at each end: fewer are columns of the tables of messages.
 LEAST_KINDS = 2
-#: What is in a matrix for a pair of memories without a result.
-NOT_THERE = "–"
 
 #: Cells by (memory of the sender, of the receiver), each written `gpu0 device`.
 Memories = Mapping[tuple[str, str], Result]
 
 
-def matrices(cells: Iterable[Result]) -> Iterator[TopicTable]:
+def matrices(cells: Iterable[Result]) -> Iterator[Table]:
     """Yields the tables of messages in one direction between two ranks, by memory of both ends.
 
     Latencies are of the smallest size, bandwidths of every size.
@@ -54,43 +51,17 @@ def _end(cell: Result, side: str) -> str:
     return f"{buffer.device} {buffer.memory}{touched}"
 
 
-def _tables(pairs: Memories, size: str, is_latency: bool) -> Iterator[TopicTable]:
+def _tables(pairs: Memories, size: str, is_latency: bool) -> Iterator[Table]:
     first = next(iter(pairs.values()))
     between = f"rank {first.source.rank} to rank {first.destination.rank}"
     cache = "warm" if first.record.cache == "warm" and not is_latency else ""
     how = ", ".join(part for part in (library(first), between, cache, settings(first)) if part)
     what, unit = ("latency", "µs") if is_latency else ("bandwidth", "GB/s")
-    best = (min if is_latency else max)(cell.value for cell in pairs.values())
-
-    def share(cell: Result) -> float:
-        return best / cell.value if is_latency else cell.value / best
-
-    def figure(cell: Result) -> str:
-        half = Part(cell.value / 2, cell.low / 2, cell.high / 2)
-        return us_figure(half, cell) if is_latency else gb_figure(cell)
-
-    title = f"{how}: {what} by memory of sender and receiver at {size}"
-    yield _table(f"{title}, {unit}", pairs, figure, share, versions([*pairs.values()]))
-    told = "best latency over that of the pair" if is_latency else "bandwidth over the best"
-    yield _table(f"{title}, relative to the best", pairs, lambda cell: percent(share(cell)), share, told)
-
-
-def _table(
-    title: str, pairs: Memories, figure: Callable[[Result], str], share: Callable[[Result], float], note: str
-) -> TopicTable:
     senders, receivers = (sorted({pair[side] for pair in pairs}, key=_order) for side in (0, 1))
-    rows = tuple(
-        (sender, *(figure(pairs[sender, end]) if (sender, end) in pairs else NOT_THERE for end in receivers))
-        for sender in senders
-    )
-    heat = tuple(
-        (None, *(share(pairs[sender, end]) if (sender, end) in pairs else None for end in receivers))
-        for sender in senders
-    )
-    missing = any(NOT_THERE in row for row in rows)
-    notes = (note, f"{NOT_THERE}: no result (skipped or failed: listed below)" * missing)
-    columns = tuple(range(1, len(receivers) + 1))
-    return TopicTable(title, ("from \\ to", *receivers), rows, columns, note_of(rows, *notes), heat)
+    missing = len(pairs) < len(senders) * len(receivers)
+    gaps = "–: no result (skipped or failed: listed below)" if missing else ""
+    title, notes = f"{how}: {what} by memory of sender and receiver at {size}", [versions([*pairs.values()])]
+    yield from absolute_and_relative(title, unit, pairs, pairs, (senders, receivers), notes, gaps)
 
 
 def _order(end: str) -> tuple[str, int, str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from byteways.explain.claims.phrases import percent
-from byteways.explain.display.topic import TopicTable
+from byteways.explain.display.table import Table
 from byteways.explain.results.selection import kind, label_order
-from byteways.explain.results.summary import Part, Result, group_by
-from byteways.explain.subjects.ranks import gb_figure, library, memory, note_of, settings, us_figure, versions
+from byteways.explain.results.summary import Result, group_by
+from byteways.explain.subjects.ranks import absolute_and_relative, library, memory, settings, versions
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size
 
@@ -19,7 +18,7 @@ LEAST_RANKS = 3
 ResultsByRankPair = Mapping[tuple[str, str], Result]
 
 
-def matrices(cells: Iterable[Result]) -> Iterator[TopicTable]:
+def matrices(cells: Iterable[Result]) -> Iterator[Table]:
     """Yields the tables of messages in one direction, where every ordered pair of ranks was measured.
 
     Latencies are of the smallest size, bandwidths of the largest.
@@ -27,7 +26,7 @@ def matrices(cells: Iterable[Result]) -> Iterator[TopicTable]:
     plain = [cell for cell in cells if cell.record.pattern == "unidirectional"]
     for members in group_by(plain, _alike).values():
         sizes = group_by(members, lambda cell: cell.record.size_bytes)
-        whole = {size: pairs for size, some in sizes.items() if (pairs := _all_pairs(some))}
+        whole = {size: pairs for size, group in sizes.items() if (pairs := _all_pairs(group))}
         if not whole:
             continue
         is_latency = metric_of(members[0].record.interface) == "latency"
@@ -52,47 +51,14 @@ def _all_pairs(cells: Sequence[Result]) -> ResultsByRankPair:
     return pairs if complete else {}
 
 
-def _tables(pairs: ResultsByRankPair, size: str, is_latency: bool) -> Iterator[TopicTable]:
+def _tables(pairs: ResultsByRankPair, size: str, is_latency: bool) -> Iterator[Table]:
     first = next(iter(pairs.values()))
-    between = {(sender, to): cell for (sender, to), cell in pairs.items() if sender != to}
     how = ", ".join(part for part in (library(first), memory(first), settings(first)) if part)
-    if is_latency:
-        best = min(cell.value for cell in between.values())
-        what, unit = "latency", "µs"
-    else:
-        best = max(cell.value for cell in between.values())
-        what, unit = "bandwidth", "GB/s"
-
-    def share(cell: Result) -> float:
-        return best / cell.value if is_latency else cell.value / best
-
-    def figure(cell: Result) -> str:
-        half = Part(cell.value / 2, cell.low / 2, cell.high / 2)
-        return us_figure(half, cell) if is_latency else gb_figure(cell)
-
-    title = f"{how}: {what} of every pair of ranks at {size}"
+    what, unit = ("latency", "µs") if is_latency else ("bandwidth", "GB/s")
     notes = [versions([*pairs.values()])]
+    between = {ends: cell for ends, cell in pairs.items() if ends[0] != ends[1]}
     if len(between) < len(pairs):
         notes.append("the diagonal is of two ranks on one GPU, whose memory limits it")
-    yield _table(f"{title}, {unit}", pairs, figure, share, "; ".join(note for note in notes if note))
-    told = "best latency over that of the pair" if is_latency else "bandwidth over the best"
-    yield _table(f"{title}, relative to the best", between, lambda cell: percent(share(cell)), share, told)
-
-
-def _table(
-    title: str,
-    pairs: ResultsByRankPair,
-    figure: Callable[[Result], str],
-    share: Callable[[Result], float],
-    note: str,
-) -> TopicTable:
     ends = sorted({end for pair in pairs for end in pair}, key=label_order)
-    rows = tuple(
-        (sender, *(figure(pairs[sender, end]) if (sender, end) in pairs else "–" for end in ends))
-        for sender in ends
-    )
-    heat = tuple(
-        (None, *(share(pairs[sender, end]) if sender != end else None for end in ends)) for sender in ends
-    )
-    columns = tuple(range(1, len(ends) + 1))
-    return TopicTable(title, ("from \\ to", *ends), rows, columns, note_of(rows, note), heat)
+    title = f"{how}: {what} of every pair of ranks at {size}"
+    yield from absolute_and_relative(title, unit, pairs, between, (ends, ends), notes)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from byteways.explain.claims.phrases import supported
+from byteways.explain.claims.phrases import percent, supported
+from byteways.explain.display.table import Table, shaded
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind
 from byteways.explain.results.summary import Part, Result, ResultGroup
-from byteways.plan.interfaces import INTERFACES
+from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.plan.options import TIMING
 from byteways.plan.osu import OSU
 
@@ -64,9 +66,9 @@ def library(cell: Result) -> str:
 
 def versions(cells: Iterable[Result]) -> str:
     """`NCCL 2.28.3`, of libraries whose records tell; empty of MPI, whose version the run has."""
-    found = (cell.record.evidence for cell in cells if library(cell) != MPI)
+    evidence = (cell.record.evidence for cell in cells if library(cell) != MPI)
     return ", ".join(
-        dict.fromkeys(f"{one.library} {one.library_version}" for one in found if one and one.library)
+        dict.fromkeys(f"{each.library} {each.library_version}" for each in evidence if each and each.library)
     )
 
 
@@ -76,10 +78,12 @@ def memory(cell: Result) -> str:
     return f"{' > '.join(ends)} memory" + (", warm" if cell.record.cache == "warm" else "")
 
 
-def settings(cell: Result, *apart: str) -> str:
-    """Returns options and variables of a case, except `apart`, which tables show separately."""
-    options = (one for one in cell.variant.options.split(" ") if one.partition("=")[0] not in apart)
-    return " ".join(one for one in (*options, cell.variant.environment) if one)
+def settings(cell: Result, *excluded: str) -> str:
+    """Returns options and variables of a case, except `excluded`, which tables show separately."""
+    options = (
+        option for option in cell.variant.options.split(" ") if option.partition("=")[0] not in excluded
+    )
+    return " ".join(option for option in (*options, cell.variant.environment) if option)
 
 
 def gb_figure(result: Result | ResultGroup) -> str:
@@ -107,3 +111,45 @@ def note_of(rows: Iterable[Sequence[str]], *notes: str) -> str:
     """Returns the notes of a table, including the meaning of the mark if a value has it."""
     marked = any(text.endswith(MARK) for row in rows for text in row)
     return "; ".join(note for note in (*notes, MARKED * marked) if note)
+
+
+def absolute_and_relative(
+    title: str,
+    unit: str,
+    pairs: Mapping[tuple[str, str], Result],
+    compared: Mapping[tuple[str, str], Result],
+    names: tuple[Sequence[str], Sequence[str]],
+    notes: Sequence[str],
+    gaps: str = "",
+) -> Iterator[Table]:
+    """Yields the matrices of messages by their ends: figures, then relative to the best.
+
+    Args:
+        title: Of both.
+        unit: Of the figures.
+        pairs: The results by sender and receiver.
+        compared: Those that are shaded and related to their best.
+        names: The senders and the receivers, in order.
+        notes: Below the figures.
+        gaps: Below both tables: why there is no result for some ends.
+    """
+    is_time = metric_of(next(iter(pairs.values())).record.interface) == "latency"
+    shown = set(map(id, compared.values()))
+    best = (min if is_time else max)(cell.value for cell in compared.values())
+
+    def share(cell: Result) -> float | None:
+        part = best / cell.value if is_time else cell.value / best
+        return part if id(cell) in shown else None
+
+    def figure(cell: Result) -> str:
+        half = Part(cell.value / 2, cell.low / 2, cell.high / 2)
+        return us_figure(half, cell) if is_time else gb_figure(cell)
+
+    text = "best latency over that of the pair" if is_time else "bandwidth over the best"
+    parts = (
+        (f"{title}, {unit}", pairs, figure, tuple(notes)),
+        (f"{title}, relative to the best", compared, lambda cell: percent(share(cell) or 0.0), (text,)),
+    )
+    for name, cells, formatted, below in parts:
+        table = shaded(name, "from \\ to", names, cells, formatted, share)
+        yield replace(table, note=note_of(table.rows, *below, gaps))

@@ -14,12 +14,20 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import of_peak, percent, rate, span, way
 from byteways.explain.claims.wording import faster, faster_directly, least_gain, less
-from byteways.explain.display.grids import Grid, GridRow
+from byteways.explain.display.grids import table_of_results
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind, unidirectional
 from byteways.explain.results.summary import Result, group_by
 from byteways.record.simulation_mark import Voice
 from byteways.units import format_size
+
+INTRODUCTION = (
+    "One transfer split over several paths: one part takes the direct path; each relay (another GPU) "
+    "forwards a part in pieces through its own memory. The split makes all paths finish together; the "
+    "details of a cell list the parts."
+)
 
 STRAIGHT = "straight"
 #: Options that set the pieces; cases with them form a sweep separate from that over sizes.
@@ -40,9 +48,9 @@ class RouteGain:
     claim: Claim  # the split versus the direct path, at the largest size
 
 
-def routed(found: Iterable[Result]) -> list[Result]:
+def routed(results: Iterable[Result]) -> list[Result]:
     """Returns unidirectional `route` transfers, including those over the direct path alone."""
-    return [cell for cell in unidirectional(found) if cell.record.interface == "route"]
+    return [cell for cell in unidirectional(results) if cell.record.interface == "route"]
 
 
 def paths_in(cell: Result) -> int:
@@ -61,50 +69,44 @@ def way_of(cell: Result) -> str:
 
 def _line(cell: Result) -> tuple[object, ...]:
     """Returns what cases over sizes have in common, except the number of paths."""
-    record, same = cell.record, cell.variant
-    return record.path, record.source, record.destination, record.executor, same.cache, same.environment
+    record, variant = cell.record, cell.variant
+    return record.path, record.source, record.destination, record.executor, variant.cache, variant.environment
 
 
 def _cut(cell: Result) -> bool:
     return any(name in cell.record.options for name in _CUT)
 
 
-def route_tables(found: Sequence[Result]) -> list[Grid]:
+def topic(index: Index) -> Topic:
+    return Topic("routes", "Routes", INTRODUCTION, tuple(route_tables(index.cells)))
+
+
+def route_tables(results: Sequence[Result]) -> list[Table]:
     """Returns per pair of ends a table of paths × size, then pieces × depth for each number of paths."""
-    cells = routed(found)
+    cells = routed(results)
     grids = []
     for members in group_by([cell for cell in cells if not _cut(cell)], _line).values():
         record = members[0].record
         issued = f", {record.access}" if record.source[:3] == record.destination[:3] else ""
         grids.append(_by_size(f"{record.source} > {record.destination}{issued}", members))
-    for (_, how, size), members in group_by(
+    for (_, how, _), members in group_by(
         [cell for cell in cells if _cut(cell)],
         lambda cell: (_line(cell), way_of(cell), cell.record.size_bytes),
     ).items():
         title = f"{members[0].record.path}, {how}, by the size of pieces and how many are in flight"
-        grids.append(_by_pieces(title, size, members))
+        grids.append(_by_pieces(title, members))
     return grids
 
 
-def _by_size(title: str, members: Sequence[Result]) -> Grid:
+def _by_size(title: str, members: Sequence[Result]) -> Table:
+    ordered = sorted(members, key=lambda cell: (paths_in(cell), way_of(cell)))
     sizes = sorted({cell.record.size_bytes for cell in members})
-    rows = group_by(sorted(members, key=lambda cell: (paths_in(cell), way_of(cell))), way_of)
-    return Grid(
-        f"{title}, by number of paths",
-        "paths \\ size",
-        tuple(format_size(size) for size in sizes),
-        tuple(GridRow(way, _at(some, sizes)) for way, some in rows.items()),
-        "bandwidth",
-        sizes[0] if len(sizes) == 1 else None,
-    )
+    names = list(dict.fromkeys(map(way_of, ordered))), list(map(format_size, sizes))
+    at = {(way_of(cell), format_size(cell.record.size_bytes)): cell for cell in ordered}
+    return table_of_results(f"{title}, by number of paths", "paths \\ size", names, at)
 
 
-def _at(some: Sequence[Result], sizes: Sequence[int]) -> tuple[Result | None, ...]:
-    held = {cell.record.size_bytes: cell for cell in some}
-    return tuple(held.get(size) for size in sizes)
-
-
-def _by_pieces(title: str, size: int, members: Sequence[Result]) -> Grid:
+def _by_pieces(title: str, members: Sequence[Result]) -> Table:
     from byteways.plan.relays import DEFAULT_DEPTH, DEFAULT_PIECE_BYTES
 
     at = {
@@ -115,25 +117,18 @@ def _by_pieces(title: str, size: int, members: Sequence[Result]) -> Grid:
         for cell in members
     }
     pieces, depths = (sorted({key[axis] for key in at}) for axis in (0, 1))
-    return Grid(
-        title,
-        "piece \\ in flight",
-        tuple(f"{depth}" for depth in depths),
-        tuple(
-            GridRow(format_size(piece), tuple(at.get((piece, depth)) for depth in depths)) for piece in pieces
-        ),
-        "bandwidth",
-        size,
-    )
+    names = list(map(format_size, pieces)), list(map(str, depths))
+    named = {(format_size(piece), str(depth)): cell for (piece, depth), cell in at.items()}
+    return table_of_results(title, "piece \\ in flight", names, named)
 
 
-def gains(found: Sequence[Result]) -> list[RouteGain]:
+def gains(results: Sequence[Result]) -> list[RouteGain]:
     """Returns, for each pair of ends with a direct path, the fastest split at the largest common size."""
     result = []
-    for members in group_by([cell for cell in routed(found) if not _cut(cell)], _line).values():
+    for members in group_by([cell for cell in routed(results) if not _cut(cell)], _line).values():
         straight = {cell.record.size_bytes: cell for cell in members if paths_in(cell) == 1}
         splits = group_by([cell for cell in members if paths_in(cell) > 1], way_of)
-        shared = [cell for some in splits.values() for cell in some if cell.record.size_bytes in straight]
+        shared = [cell for group in splits.values() for cell in group if cell.record.size_bytes in straight]
         if not shared:
             continue
         largest = max(cell.record.size_bytes for cell in shared)
@@ -175,10 +170,10 @@ def gains(found: Sequence[Result]) -> list[RouteGain]:
 
 def routes(index: Index) -> Iterator[Finding]:
     """Reports the largest gain of each kind of pair, or, without gains, that relays do not pay off."""
-    for some in group_by(gains(index.ranked), lambda gain: kind(gain.best)).values():
-        best = max(some, key=lambda gain: gain.claim.effect)
+    for members in group_by(gains(index.ranked), lambda gain: kind(gain.best)).values():
+        best = max(members, key=lambda gain: gain.claim.effect)
         if best.claim.leads:
-            yield _gained(index, best, some)
+            yield _gained(index, best, members)
         elif best.claim.trails:
             yield _lost(best, index.voice)
 
@@ -197,7 +192,7 @@ def _gained(index: Index, gain: RouteGain, others: list[RouteGain]) -> Finding:
     if gain.loses_at is not None:
         detail += f" It loses at {format_size(gain.loses_at)}."
     detail += least_gain({other.path: other.claim for other in others})
-    results, claims = [gain.best, gain.straight], [one.claim for one in others]
+    results, claims = [gain.best, gain.straight], [rival.claim for rival in others]
     if (told := _faster_direct(index, gain)) is not None:
         claim, direct = told
         detail += faster_directly(way(direct.variant), claim)

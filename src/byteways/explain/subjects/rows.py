@@ -11,10 +11,11 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, span
 from byteways.explain.claims.wording import faster, wins
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.plan.pitched_rows import DEFAULT_PITCH_BYTES, DEFAULT_STRIDED, DEFAULT_WIDTH_BYTES, moves_rows
 from byteways.units import format_bandwidth, format_size
 
@@ -53,11 +54,11 @@ def shape_of(cell: Result) -> ComparableRows:
     )
 
 
-def strided(found: Sequence[Result]) -> list[Result]:
+def strided(results: Sequence[Result]) -> list[Result]:
     """Returns unidirectional transfers of pitched rows."""
     return [
         cell
-        for cell in found
+        for cell in results
         if moves_rows(cell.record.interface) and cell.record.pattern == "unidirectional"
     ]
 
@@ -72,13 +73,13 @@ class Rivals:
     claim: Claim
 
 
-def rivals(found: Sequence[Result]) -> list[Rivals]:
+def rivals(results: Sequence[Result]) -> list[Rivals]:
     """Returns shapes on which two interfaces differ significantly, with the best variant of each."""
     pairs = []
-    for shape, members in group_by(strided(found), shape_of).items():
+    for shape, members in group_by(strided(results), shape_of).items():
         best = {
-            name: max(some, key=lambda cell: cell.value)
-            for name, some in group_by(members, lambda cell: cell.record.interface).items()
+            name: max(cells, key=lambda cell: cell.value)
+            for name, cells in group_by(members, lambda cell: cell.record.interface).items()
         }
         ordered = sorted(best.values(), key=lambda cell: -cell.value)
         if len(ordered) < 2:
@@ -89,9 +90,9 @@ def rivals(found: Sequence[Result]) -> list[Rivals]:
     return pairs
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of pitched rows; None if the run has none."""
-    cells = strided(found)
+    cells = strided(index.cells)
     if not cells:
         return None
     ends = group_by(cells, lambda cell: (cell.record.source, cell.record.destination, cell.record.size_bytes))
@@ -104,7 +105,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     )
 
 
-def _table(members: Sequence[Result]) -> TopicTable:
+def _table(members: Sequence[Result]) -> Table:
     record = members[0].record
     interfaces = sorted({cell.record.interface for cell in members})
     rows, heat = [], []
@@ -112,12 +113,12 @@ def _table(members: Sequence[Result]) -> TopicTable:
     shapes = group_by(members, shape_of)
     for shape in sorted(shapes, key=lambda each: (each.strided, each.width_bytes, each.pitch_bytes)):
         best = {
-            name: max(some, key=lambda cell: cell.value)
-            for name, some in group_by(shapes[shape], lambda cell: cell.record.interface).items()
+            name: max(cells, key=lambda cell: cell.value)
+            for name, cells in group_by(shapes[shape], lambda cell: cell.record.interface).items()
         }
         rows.append((*_named(shape), *(_figure(best.get(name)) for name in interfaces)))
         heat.append((None, None, None, *(_share(best.get(name), greatest) for name in interfaces)))
-    return TopicTable(
+    return Table(
         f"{record.source} > {record.destination}, {format_size(record.size_bytes)} of rows, GB/s",
         ("work", "width", "pitch", *interfaces),
         tuple(rows),
@@ -141,12 +142,12 @@ def _share(cell: Result | None, greatest: float) -> float | None:
 
 def rows(index: Index) -> Iterator[Finding]:
     """Reports for each kind of pair the shape with the largest difference between the interfaces."""
-    for name, some in group_by(rivals(index.ranked), lambda each: kind(each.first)).items():
-        most = max(some, key=lambda each: each.claim.gain)
-        yield _finding(name, most, some)
+    for name, members in group_by(rivals(index.ranked), lambda each: kind(each.first)).items():
+        most = max(members, key=lambda each: each.claim.gain)
+        yield _finding(name, most, members)
 
 
-def _finding(name: str, most: Rivals, some: list[Rivals]) -> Finding:
+def _finding(name: str, most: Rivals, shapes: list[Rivals]) -> Finding:
     shape, first, second = most.shape, most.first, most.second
     title = (
         f"{PAIR_KINDS[name]}, rows of {format_size(shape.width_bytes)} "
@@ -157,5 +158,5 @@ def _finding(name: str, most: Rivals, some: list[Rivals]) -> Finding:
         f"{format_size(shape.size_bytes)} of rows by {shape.work} on {first.record.path}, "
         f"interval {span(first)} GB/s; the gaps are not counted."
     )
-    detail += wins({each.shape: (each.first.record.interface, each.claim) for each in some}, "shapes")
-    return finding(title, detail, Priority.ROWS, (first, second), [each.claim for each in some])
+    detail += wins({each.shape: (each.first.record.interface, each.claim) for each in shapes}, "shapes")
+    return finding(title, detail, Priority.ROWS, (first, second), [each.claim for each in shapes])

@@ -12,11 +12,12 @@ from byteways.explain.claims.phrases import percent, rate
 from byteways.explain.claims.wording import fills
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, variant
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.topology.model import Topology, compute_units_name
@@ -77,41 +78,41 @@ class Saturation:
 Curves = dict[tuple[Variant, str, str, int, str], list[tuple[int, Result]]]
 
 
-def saturations(found: Iterable[Result], topology: Topology) -> list[Saturation]:
+def saturations(results: Iterable[Result], topology: Topology) -> list[Saturation]:
     """Returns every curve with enough points, in order of first appearance."""
     curves = []
-    for (same, path, executor, size, _), points in _curves(found).items():
+    for (members, path, executor, size, _), points in _curves(results).items():
         known = executor in topology.names()
         processors = topology.device(executor).multiprocessors if known else None
-        curves.append(Saturation(same, path, executor, size, tuple(points), processors))
+        curves.append(Saturation(members, path, executor, size, tuple(points), processors))
     return curves
 
 
-def below_the_best(found: Iterable[Result]) -> set[str]:
+def below_the_best(results: Iterable[Result]) -> set[str]:
     """Returns ids of cases that lie on a curve over blocks without being its best.
 
     Comparisons of interfaces exclude them.
     """
     below: set[str] = set()
-    for points in _curves(found).values():
+    for points in _curves(results).values():
         best = max(points, key=lambda point: point[1].value)
         below |= {cell.record.case_id for blocks, cell in points if blocks != best[0]}
     return below
 
 
-def _curves(found: Iterable[Result]) -> Curves:
+def _curves(results: Iterable[Result]) -> Curves:
     swept = [
         cell
-        for cell in found
+        for cell in results
         if "blocks" in cell.record.options
         and cell.record.pattern == "unidirectional"
         and metric_of(cell.record.interface) == "bandwidth"
     ]
     curves: Curves = {}
-    for same, members in group_by(swept, _curve).items():
+    for setting, members in group_by(swept, _curve).items():
         if len(members) >= LEAST_COUNTS:
             points = ((int(cell.record.options["blocks"]), cell) for cell in members)
-            curves[same] = sorted(points, key=lambda point: point[0])
+            curves[setting] = sorted(points, key=lambda point: point[0])
     return curves
 
 
@@ -119,17 +120,23 @@ def _curve(cell: Result) -> tuple[Variant, str, str, int, str]:
     record = cell.record
     others = {name: value for name, value in record.options.items() if name != "blocks"}
     options = " ".join(f"{name}={value}" for name, value in sorted(others.items()))
-    same = replace(variant(cell), options=options)
-    return same, record.path, record.executor, record.size_bytes, str(record.flows[0].get("second_source"))
+    setting = replace(variant(cell), options=options)
+    return (
+        setting,
+        record.path,
+        record.executor,
+        record.size_bytes,
+        str(record.flows[0].get("second_source")),
+    )
 
 
 #: Names of the two byte counts (key: whether reads and writes are counted).
 COUNT_NAMES = {False: "one direction", True: "read + write"}
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of saturation; None if the run swept no blocks."""
-    curves = saturations(found, run.topology)
+    curves = saturations(index.cells, index.topology)
     if not curves:
         return None
     alike = group_by(curves, lambda curve: (curve.path, curve.size_bytes, curve.read_write))
@@ -140,11 +147,11 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
         "share of a GPU that a transfer occupies. A block occupies one multiprocessor (SM or CU); several "
         "blocks may share one.",
         (_table(curves),),
-        tuple(_chart(path, size, counted, some) for (path, size, counted), some in alike.items()),
+        tuple(_chart(path, size, counted, members) for (path, size, counted), members in alike.items()),
     )
 
 
-def _table(curves: Sequence[Saturation]) -> TopicTable:
+def _table(curves: Sequence[Saturation]) -> Table:
     headings = (
         *("path", "interface", "size", "counts", "blocks to saturate", "GB/s there", "best, GB/s"),
         *("at blocks", "multiprocessors", "share of multiprocessors"),
@@ -154,7 +161,7 @@ def _table(curves: Sequence[Saturation]) -> TopicTable:
         "“>”: within 5 % of the maximum only at the largest number tried; more blocks may reach more. "
         "Share of multiprocessors: if each block had one to itself."
     )
-    return TopicTable("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), note)
+    return Table("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), note)
 
 
 def _row(curve: Saturation) -> tuple[str, ...]:
@@ -183,7 +190,7 @@ def _chart(path: str, size_bytes: int, read_write: bool, curves: Sequence[Satura
         Axis("blocks", "log", "count"),
         Axis(f"GB/s, {COUNT_NAMES[read_write]}"),
         tuple(
-            Series(curve.variant.label(), tuple(result_point(*one) for one in curve.points))
+            Series(curve.variant.label(), tuple(result_point(*point) for point in curve.points))
             for curve in curves
         ),
     )
@@ -215,7 +222,7 @@ def _worth(curves: list[Saturation]) -> tuple[int, float]:
 def _saturation(index: Index, curves: list[Saturation]) -> Finding:
     best_of = group_by(curves, lambda curve: curve.interface)
     order = sorted(
-        (min(some, key=lambda curve: curve.enough[0]) for some in best_of.values()),
+        (min(members, key=lambda curve: curve.enough[0]) for members in best_of.values()),
         key=lambda curve: curve.enough[0],
     )
     top = max(curve.best[1].value for curve in order)

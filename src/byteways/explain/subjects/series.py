@@ -12,7 +12,8 @@ from byteways.explain.claims.compare import moved
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.display.chart import Axis, Chart, Point, Series
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
@@ -51,20 +52,20 @@ class ChangeOverRounds:
         return self.claim.differ
 
 
-def changes(run: RecordedRun, found: Sequence[Result]) -> list[ChangeOverRounds]:
+def changes(run: RecordedRun, results: Sequence[Result]) -> list[ChangeOverRounds]:
     """Returns every case with at least LEAST_ROUNDS rounds, the largest change first."""
     if not _repeated(run):
         return []
     begun = min((_moment(record) for record in run.records if record.started_at), default=0.0)
-    told = []
-    for cell in found:
+    changed = []
+    for cell in results:
         records = sorted(
             (record for record in cell.records if record.started_at and figure(record)),
             key=lambda record: record.round,
         )
         if len(records) >= SERIES_FROM_ROUNDS:
-            told.append((cell, tuple(records), [figure(record) or 0.0 for record in records]))
-    claims = moved([(cell, values) for cell, _, values in told])
+            changed.append((cell, tuple(records), [figure(record) or 0.0 for record in records]))
+    claims = moved([(cell, values) for cell, _, values in changed])
     series = [
         ChangeOverRounds(
             cell,
@@ -74,15 +75,15 @@ def changes(run: RecordedRun, found: Sequence[Result]) -> list[ChangeOverRounds]
             claim.first.value,
             claim,
         )
-        for (cell, records, _), claim in zip(told, claims, strict=True)
+        for (cell, records, _), claim in zip(changed, claims, strict=True)
     ]
     return sorted(series, key=lambda change: -abs(change.relative))
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of a run with `--for`; None for other runs."""
-    series = changes(run, found)
-    health = _health(run.records) if _repeated(run) else None
+    series = changes(index, index.cells)
+    health = _health(index.records) if _repeated(index) else None
     if not series and health is None:
         return None
     tables = [table for table in (_table(series), health) if table is not None]
@@ -118,7 +119,7 @@ def _said(cell: Result, value: float) -> str:
     return format_bandwidth(value) if _unit(cell) == "bandwidth" else format_time(value)
 
 
-def _table(series: Sequence[ChangeOverRounds]) -> TopicTable | None:
+def _table(series: Sequence[ChangeOverRounds]) -> Table | None:
     if not series:
         return None
     rows = []
@@ -138,7 +139,7 @@ def _table(series: Sequence[ChangeOverRounds]) -> TopicTable | None:
             )
         )
     headings = ("case", "size", "rounds", "first third", "last third", "change", "settled", "least", "most")
-    return TopicTable("All cases over the rounds", headings, tuple(rows), (1, 2, 3, 4, 5, 7, 8))
+    return Table("All cases over the rounds", headings, tuple(rows), (1, 2, 3, 4, 5, 7, 8))
 
 
 def _chart(series: Sequence[ChangeOverRounds], unit: str) -> Chart | None:
@@ -168,7 +169,7 @@ def _point(minutes: float, record: Record, scale: float, cell: Result) -> Point:
     return Point(minutes, value / scale, low / scale, high / scale, said)
 
 
-def _health(records: Sequence[Record]) -> TopicTable | None:
+def _health(records: Sequence[Record]) -> Table | None:
     """Tabulates clocks, temperature and power over the run, and the increments of error counters."""
     readings: dict[str, list[Mapping[str, Any]]] = {}
     for record in sorted(records, key=lambda record: record.started_at or ""):
@@ -180,7 +181,7 @@ def _health(records: Sequence[Record]) -> TopicTable | None:
         return None
     rows = tuple((device, *_reading_cells(seen)) for device, seen in sorted(readings.items()))
     headings = ("GPU", "SM clock, MHz", "memory clock, MHz", "temperature, °C", "power, W")
-    return TopicTable(
+    return Table(
         "Health over the run",
         (*headings, *COUNTERS.values()),
         rows,
@@ -231,7 +232,7 @@ def over_time(index: Index) -> Iterator[Finding]:
         detail,
         Priority.CHANGED_OVER_TIME,
         [change.cell for change in moved],
-        [one.claim for one in series],
+        [each.claim for each in series],
     )
 
 

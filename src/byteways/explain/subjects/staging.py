@@ -25,10 +25,10 @@ def direct(index: Index) -> Iterator[Finding]:
     """Compares device memory passed to MPI with our copies before and after each message, at the largest size
     that has both, for each place, memory and figure.
     """
-    for some in group_by(messages(index.between_ranks), lambda cell: _alike(index, cell)).values():
+    for members in group_by(messages(index.between_ranks), lambda cell: _alike(index, cell)).values():
         pairs = {
             size: sides
-            for size, cells in group_by(some, lambda cell: cell.record.size_bytes).items()
+            for size, cells in group_by(members, lambda cell: cell.record.size_bytes).items()
             if len(sides := group_by(cells, lambda cell: cell.record.options.get(STAGING.name))) == 2
         }
         if pairs:

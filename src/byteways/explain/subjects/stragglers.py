@@ -26,16 +26,16 @@ MANY = 4
 def named(index: Index) -> Iterator[Finding]:
     """Reports each rank that begins late, and in how many of its measurements; then those without a CPU."""
     between = [record for record in index.records if record.ranks and record.time_ns]
-    found = [(one, record) for record in between for one in stragglers_of(record)]
-    late = group_by((pair for pair in found if pair[0].late_ns > 0), lambda pair: _who(pair[1], pair[0].rank))
-    for who, some in late.items():
-        worst, example = max(some, key=lambda pair: pair[0].late_ns)
+    waits = [(straggler, record) for record in between for straggler in stragglers_of(record)]
+    late = group_by((pair for pair in waits if pair[0].late_ns > 0), lambda pair: _who(pair[1], pair[0].rank))
+    for who, members in late.items():
+        worst, example = max(members, key=lambda pair: pair[0].late_ns)
         title = f"{_where(example, worst)} begins up to {short_time(worst.late_ns)} after the first rank"
-        yield _finding(f"{title}, in {_share(some, between, {who}, index.voice)}", example, index.voice)
-    waiting = [pair for pair in found if pair[0].late_ns <= 0]
+        yield _finding(f"{title}, in {_share(members, between, {who}, index.voice)}", example, index.voice)
+    waiting = [pair for pair in waits if pair[0].late_ns <= 0]
     if waiting:
         worst, example = max(waiting, key=lambda pair: pair[0].no_cpu)
-        names = {_who(record, one.rank): _where(record, one) for one, record in waiting}
+        names = {_who(record, straggler.rank): _where(record, straggler) for straggler, record in waiting}
         have = "has" if len(names) == 1 else "have"
         title = f"{_named(names)} {have} no CPU for up to {percent(worst.no_cpu)} of the time"
         which = "" if len(names) == 1 else f"{_lowered(_where(example, worst))} in "
@@ -62,24 +62,26 @@ def _order(who: str) -> tuple[object, ...]:
 
 
 def _share(
-    found: Sequence[tuple[Straggler, Record]],
+    waits: Sequence[tuple[Straggler, Record]],
     between: Sequence[Record],
     names: Collection[str],
     voice: Voice,
 ) -> str:
     """`3 of 12 measurements`: of those in which these ranks took part."""
     taken = [
-        record for record in between if any(_who(record, one["rank"]) in names for one in record.ranks or ())
+        record
+        for record in between
+        if any(_who(record, rank["rank"]) in names for rank in record.ranks or ())
     ]
-    return f"{len({id(record) for _, record in found})} of {count(len(taken), voice.measurement)}"
+    return f"{len({id(record) for _, record in waits})} of {count(len(taken), voice.measurement)}"
 
 
-def _where(record: Record, found: Straggler) -> str:
-    return f"{_who(record, found.rank)} ({device_of(record, found.rank)})"
+def _where(record: Record, straggler: Straggler) -> str:
+    return f"{_who(record, straggler.rank)} ({device_of(record, straggler.rank)})"
 
 
 def _finding(title: str, example: Record, voice: Voice, which: str = "") -> Finding:
-    advice = next(one.advice for one in example.warnings if one.id == "straggler")
+    advice = next(warning.advice for warning in example.warnings if warning.id == "straggler")
     return notice(
         title,
         f"For example {which}{describe(example)}, {format_size(example.size_bytes)}. {voice.quote(advice)}",

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import gb, of_peak, rate
 from byteways.explain.display.chart import Axis, Chart, ReferenceLine, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table, shaded
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.plan.case import Buffer
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, is_scattered
 from byteways.units import format_bandwidth, format_size
@@ -64,16 +65,18 @@ def other_count(cell: Result) -> tuple[str, dict[str, float]]:
     value (median over rounds); the record's own are those of one round.
     """
     record = cell.middle[0]
-    told = dict(record.other_count or {})
-    counts = str(told.pop("counts", ""))
+    counted = dict(record.other_count or {})
+    counts = str(counted.pop("counts", ""))
     scale = cell.value / (record.bandwidth_bytes_per_s or cell.value)
-    return counts, {name: float(rate) * scale for name, rate in told.items()}
+    return counts, {name: float(rate) * scale for name, rate in counted.items()}
 
 
-def streams(found: Iterable[Result]) -> list[Result]:
+def streams(results: Iterable[Result]) -> list[Result]:
     """Returns the STREAM cells with a single flow."""
     return [
-        cell for cell in found if cell.record.pattern == "unidirectional" and cell.record.interface in KERNELS
+        cell
+        for cell in results
+        if cell.record.pattern == "unidirectional" and cell.record.interface in KERNELS
     ]
 
 
@@ -102,9 +105,9 @@ def is_local(cell: Result) -> bool:
     return all(end.device == cell.record.executor for end in arrays(cell))
 
 
-def scans(found: Iterable[Result]) -> list[Scan]:
+def scans(results: Iterable[Result]) -> list[Scan]:
     """Returns kernels over sizes with default options, by place and by kernel in STREAM's order."""
-    plain = [cell for cell in streams(found) if not cell.record.options and not cell.record.environment]
+    plain = [cell for cell in streams(results) if not cell.record.options and not cell.record.environment]
     grouped = group_by(plain, lambda cell: (place(cell), cell.record.interface))
     places = list(dict.fromkeys(name for name, _ in grouped))
     made = []
@@ -116,11 +119,11 @@ def scans(found: Iterable[Result]) -> list[Scan]:
     return made
 
 
-def thread_maps(found: Iterable[Result]) -> list[ThreadMap]:
+def thread_maps(results: Iterable[Result]) -> list[ThreadMap]:
     """Returns kernels with at least two values of threads per block."""
     swept = [
         cell
-        for cell in streams(found)
+        for cell in streams(results)
         if set(cell.record.options) == {"threads"} and cell.record.executor.startswith("gpu")
     ]
     made = []
@@ -132,18 +135,18 @@ def thread_maps(found: Iterable[Result]) -> list[ThreadMap]:
     return made
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of STREAM; None if the run has none."""
-    made = scans(found)
-    maps = thread_maps(found)
+    made = scans(index.cells)
+    maps = thread_maps(index.cells)
     if not made and not maps:
         return None
     tables = [_both_counts(made)] if made else []
     for each in maps:
         tables += [_map(each, relative=False), _map(each, relative=True)]
     charts = []
-    for name, some in group_by(made, lambda scan: scan.place).items():
-        drawn = [scan for scan in some if len(scan.cells) >= LEAST_SCAN_SIZES]
+    for name, members in group_by(made, lambda scan: scan.place).items():
+        drawn = [scan for scan in members if len(scan.cells) >= LEAST_SCAN_SIZES]
         if drawn:
             charts += [_chart(name, drawn, logarithmic=False), _chart(name, drawn, logarithmic=True)]
     return Topic(
@@ -158,7 +161,7 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     )
 
 
-def _both_counts(made: Sequence[Scan]) -> TopicTable:
+def _both_counts(made: Sequence[Scan]) -> Table:
     headings = (
         *("threads of, arrays", "kernel", "size", "read + write, GB/s", "of peak"),
         *("one direction, GB/s", "between devices: read, GB/s", "written, GB/s", "maximum, GB/s", "at size"),
@@ -168,7 +171,7 @@ def _both_counts(made: Sequence[Scan]) -> TopicTable:
         "are nominal and use the same count."
     )
     rows = tuple(_row(scan) for scan in made)
-    return TopicTable("Bandwidth, both ways of counting", headings, rows, (2, 3, 4, 5, 6, 7, 8, 9), note)
+    return Table("Bandwidth, both ways of counting", headings, rows, (2, 3, 4, 5, 6, 7, 8, 9), note)
 
 
 def _row(scan: Scan) -> tuple[str, ...]:
@@ -196,25 +199,23 @@ def _gb(bytes_per_s: float) -> str:
     return f"{bytes_per_s / 1e9:.1f}"
 
 
-def _map(each: ThreadMap, *, relative: bool) -> TopicTable:
+def _map(each: ThreadMap, *, relative: bool) -> Table:
     """Tabulates threads per block × array size, in GB/s or as percent of the highest."""
-    rows, heat = [], []
     least = min(cell.value for cell in each.cells.values()) / each.best
-    for threads in each.threads:
-        cells = [each.cells.get((threads, size)) for size in each.sizes]
-        parts = [None if cell is None else cell.value / each.best for cell in cells]
-        figures = [
-            "" if cell is None or part is None else f"{100 * part:.1f}" if relative else _gb(cell.value)
-            for cell, part in zip(cells, parts, strict=True)
-        ]
-        rows.append((str(threads), *figures))
-        # Values of one kernel lie close together, so the shade spans their range only.
-        heat.append((None, *(None if part is None else _shade(part, least) for part in parts)))
     unit = "% of maximum" if relative else "GB/s, read + write"
-    title = f"{each.interface}, {each.place}: threads per block × size, {unit}"
-    headings = ("threads \\ size", *(format_size(size) for size in each.sizes))
-    note = f"The maximum is {format_bandwidth(each.best)}." if relative else ""
-    return TopicTable(title, headings, tuple(rows), tuple(range(len(headings))), note, tuple(heat))
+    at = {(str(threads), format_size(size)): cell for (threads, size), cell in each.cells.items()}
+    table = shaded(
+        f"{each.interface}, {each.place}: threads per block × size, {unit}",
+        "threads \\ size",
+        (list(map(str, each.threads)), list(map(format_size, each.sizes))),
+        at,
+        lambda cell: f"{100 * cell.value / each.best:.1f}" if relative else _gb(cell.value),
+        # Values of one kernel lie close together, so the shade spans their range only.
+        lambda cell: _shade(cell.value / each.best, least),
+        missing="",
+        note=f"The maximum is {format_bandwidth(each.best)}." if relative else "",
+    )
+    return replace(table, numeric=(0, *table.numeric))
 
 
 def _shade(part: float, least: float) -> float:
@@ -256,13 +257,13 @@ def stream(index: Index) -> Iterator[Finding]:
         members = [scan for scan in chosen if _class(scan) == name]
         by_place = group_by(members, lambda scan: scan.place)
         # Prefer the place with most kernels, then the fastest.
-        some = max(
+        alike = max(
             by_place.values(),
             key=lambda scans: (len(scans), max(scan.largest.value for scan in scans)),
             default=None,
         )
-        if some:
-            yield _stream(some, priority)
+        if alike:
+            yield _stream(alike, priority)
 
 
 def _class(scan: Scan) -> str:
@@ -271,21 +272,21 @@ def _class(scan: Scan) -> str:
     return "remote"
 
 
-def _of_one_size(some: list[Scan]) -> list[Result]:
+def _of_one_size(group: list[Scan]) -> list[Result]:
     """Returns the cells of the largest size that all kernels have, else of the largest size measured.
 
     Mixing sizes could compare a cached array with one in memory.
     """
-    by_size = [{cell.record.size_bytes: cell for cell in scan.cells} for scan in some]
+    by_size = [{cell.record.size_bytes: cell for cell in scan.cells} for scan in group]
     common = set.intersection(*({*sizes} for sizes in by_size))
     size = max(common or {size for sizes in by_size for size in sizes})
     return [sizes[size] for sizes in by_size if size in sizes]
 
 
-def _stream(some: list[Scan], priority: Priority) -> Finding:
-    cells = _of_one_size(some)
+def _stream(group: list[Scan], priority: Priority) -> Finding:
+    cells = _of_one_size(group)
     speeds = [f"{cell.record.interface} {rate(cell)}{of_peak(cell)}" for cell in cells]
-    title = f"STREAM on {some[0].place}: {listed(speeds)} GB/s, read and write counted"
+    title = f"STREAM on {group[0].place}: {listed(speeds)} GB/s, read and write counted"
     counts, rates = other_count(cells[0])
     sizes = listed(list(dict.fromkeys(format_size(cell.record.size_bytes) for cell in cells)))
     detail = f"Arrays of {sizes}."

@@ -5,22 +5,22 @@ Studies are loaded for such runs only: they are a tenth of what `show` would imp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from byteways.explain.claims.finding import Finding, notice
 from byteways.explain.claims.importance import Priority
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
-from byteways.explain.results.summary import RecordedRun, Result
+from byteways.explain.results.summary import RecordedRun
 
 if TYPE_CHECKING:
     from byteways.explain.studies.outcome import StudyOutcome
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic of a `byteways reproduce` run; None for other runs."""
-    outcome = _outcome(run)
+    outcome = _outcome(index)
     if outcome is None:
         return None
     from byteways.explain.studies.topic import topic_of
@@ -44,8 +44,7 @@ def claims_repeated(index: Index) -> Iterator[Finding]:
         return
     study = outcome.study
     title = f"{study.authors} {study.year}, {outcome.summary()}"
-    quote = index.voice.quote  # the studies' own words know no voice
-    yield notice(quote(title), quote(outcome.contradictions()), Priority.REPEATED_STUDY)
+    yield notice(title, outcome.contradictions(), Priority.REPEATED_STUDY)
 
 
 def _outcome(run: RecordedRun) -> StudyOutcome | None:

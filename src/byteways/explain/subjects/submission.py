@@ -13,11 +13,12 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import best_by_calls, faster, no_difference, slower
-from byteways.explain.display.topic import Topic, TopicTable
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind
-from byteways.explain.results.summary import RecordedRun, Result, group_by
+from byteways.explain.results.summary import Result, group_by
 from byteways.units import format_bandwidth, format_size, short_time, three_digits
 
 SUBMISSION_METHODS = ("calls", "graph", "batch")
@@ -43,16 +44,16 @@ class Submission:
         return [(size, at["calls"], at[way]) for size, at in self.sizes if "calls" in at and way in at]
 
 
-def submissions(found: Sequence[Result]) -> list[Submission]:
+def submissions(results: Sequence[Result]) -> list[Submission]:
     """Returns unidirectional transfers from cold memory that were submitted by several methods."""
-    told = [
+    chosen = [
         cell
-        for cell in found
+        for cell in results
         if "submit" in cell.record.options
         and cell.record.pattern == "unidirectional"
         and cell.record.cache == "cold"
     ]
-    alike = group_by(told, _alike)
+    alike = group_by(chosen, _alike)
     made = []
     for members in alike.values():
         by_size = group_by(members, lambda cell: cell.record.size_bytes)
@@ -61,7 +62,7 @@ def submissions(found: Sequence[Result]) -> list[Submission]:
             for size in sorted(by_size)
         ]
         made.append(Submission(tuple(sizes)))
-    return [one for one in made if len(one.ways) > 1]
+    return [case for case in made if len(case.ways) > 1]
 
 
 def _alike(cell: Result) -> tuple[str, ...]:
@@ -73,13 +74,13 @@ def _alike(cell: Result) -> tuple[str, ...]:
 
 def host_ns(cell: Result) -> float | None:
     """Returns the host time to enqueue one operation in ns; None if not recorded."""
-    told = [record.submit_ns for record in cell.records if record.submit_ns]
-    return median(told) if told else None
+    times = [record.submit_ns for record in cell.records if record.submit_ns]
+    return median(times) if times else None
 
 
-def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
+def topic(index: Index) -> Topic | None:
     """Returns the topic; None if nothing was submitted by two methods."""
-    tables = [_table(one) for one in submissions(found)]
+    tables = [_table(submission) for submission in submissions(index.cells)]
     if not tables:
         return None
     return Topic(
@@ -92,18 +93,18 @@ def topic(run: RecordedRun, found: Sequence[Result]) -> Topic | None:
     )
 
 
-def _table(one: Submission) -> TopicTable:
-    record, ways = one.first.record, one.ways
+def _table(case: Submission) -> Table:
+    record, ways = case.first.record, case.ways
     rows = [
         (
             format_size(size),
             *(_rate(at.get(way)) for way in ways),
             *(_host_ns(at.get(way)) for way in ways),
         )
-        for size, at in one.sizes
+        for size, at in case.sizes
     ]
     headings = ("size", *(f"{way}, GB/s" for way in ways), *(f"{way}, host ns" for way in ways))
-    return TopicTable(
+    return Table(
         f"{record.interface}, {record.source} > {record.destination}, {record.access}",
         headings,
         tuple(rows),
@@ -116,8 +117,8 @@ def _rate(cell: Result | None) -> str:
 
 
 def _host_ns(cell: Result | None) -> str:
-    told = None if cell is None else host_ns(cell)
-    return "" if told is None else three_digits(told)
+    time = None if cell is None else host_ns(cell)
+    return "" if time is None else three_digits(time)
 
 
 #: Methods as phrases in sentences.
@@ -128,20 +129,24 @@ SUBMITTED_UNITS = {"graph": "one graph", "batch": "one batched call"}
 
 def submitting(index: Index) -> Iterator[Finding]:
     """Reports for the first pair of each interface and kind where submission other than by calls pays off."""
-    told = [one for one in submissions(index.ranked) if any(one.beside_calls(way) for way in METHOD_PHRASES)]
+    differing = [
+        case for case in submissions(index.ranked) if any(case.beside_calls(way) for way in METHOD_PHRASES)
+    ]
     even = []
-    for (name, _), some in group_by(told, lambda one: (kind(one.first), one.first.record.interface)).items():
-        if finding := _finding(name, some[0]):
+    for (name, _), members in group_by(
+        differing, lambda case: (kind(case.first), case.first.record.interface)
+    ).items():
+        if finding := _finding(name, members[0]):
             yield finding
         else:
-            even.append(some[0])
+            even.append(members[0])
     if even:
         yield _no_gain(even)
 
 
-def _compared(one: Submission, way: str) -> list[tuple[int, Claim, Result, Result]]:
+def _compared(case: Submission, way: str) -> list[tuple[int, Claim, Result, Result]]:
     """Compares this method with calls at each common size."""
-    pairs = one.beside_calls(way)
+    pairs = case.beside_calls(way)
     return [
         (
             size,
@@ -155,24 +160,28 @@ def _compared(one: Submission, way: str) -> list[tuple[int, Claim, Result, Resul
     ]
 
 
-def _no_gain(some: Sequence[Submission]) -> Finding:
-    ways = [SUBMITTED_UNITS[way] for way in METHOD_PHRASES if any(one.beside_calls(way) for one in some)]
-    named = [f"{one.first.record.interface} {one.first.record.path}" for one in some]
+def _no_gain(group: Sequence[Submission]) -> Finding:
+    ways = [SUBMITTED_UNITS[way] for way in METHOD_PHRASES if any(case.beside_calls(way) for case in group)]
+    named = [f"{case.first.record.interface} {case.first.record.path}" for case in group]
     figures = [
-        cell for one in some for way in METHOD_PHRASES for _, *both in one.beside_calls(way) for cell in both
+        cell
+        for case in group
+        for way in METHOD_PHRASES
+        for _, *both in case.beside_calls(way)
+        for cell in both
     ]
-    claims = [claim for one in some for way in METHOD_PHRASES for _, claim, *_ in _compared(one, way)]
-    told = no_difference((*ways, "single calls"), claims)
-    title = f"Submission: {told}: {listed(named)}"
-    detail = f"Gated rates: the host enqueues ahead of the device. {_host(some[0])}"
+    claims = [claim for case in group for way in METHOD_PHRASES for _, claim, *_ in _compared(case, way)]
+    text = no_difference((*ways, "single calls"), claims)
+    title = f"Submission: {text}: {listed(named)}"
+    detail = f"Gated rates: the host enqueues ahead of the device. {_host(group[0])}"
     return finding(title, detail.strip(), Priority.SUBMISSION_NO_GAIN, figures, claims)
 
 
-def _finding(name: str, one: Submission) -> Finding | None:
+def _finding(name: str, case: Submission) -> Finding | None:
     """Returns the finding; None if no method differs from calls at any size."""
-    interface = one.first.record.interface
-    won = {way: _gains(one, way) for way in METHOD_PHRASES if way in one.ways}
-    lost = {way: _gains(one, way, lost=True) for way in METHOD_PHRASES if way in one.ways}
+    interface = case.first.record.interface
+    won = {way: _gains(case, way) for way in METHOD_PHRASES if way in case.ways}
+    lost = {way: _gains(case, way, lost=True) for way in METHOD_PHRASES if way in case.ways}
     figures: list[Result] = []
     claims: list[Claim] = []
     said = []
@@ -181,7 +190,7 @@ def _finding(name: str, one: Submission) -> Finding | None:
             size, claim, calls, other = max(gains, key=lambda gain: gain[1].gain)
             said.append(
                 f"{METHOD_PHRASES[way]} is {faster(claim)} by calls at {format_size(size)} "
-                f"({rate(other)} vs {rate(calls)} GB/s){_until(one, way, gains)}"
+                f"({rate(other)} vs {rate(calls)} GB/s){_until(case, way, gains)}"
             )
             figures += [calls, other]
             claims += [gain[1] for gain in gains]
@@ -198,35 +207,35 @@ def _finding(name: str, one: Submission) -> Finding | None:
         lost_by = []
     else:
         return None
-    enqueueing = _host(one)
+    enqueueing = _host(case)
     if enqueueing:
-        figures += one.sizes[0][1].values()
-    detail = f"{one.first.record.path}, gated rates: the host enqueues ahead of the device. {enqueueing}"
+        figures += case.sizes[0][1].values()
+    detail = f"{case.first.record.path}, gated rates: the host enqueues ahead of the device. {enqueueing}"
     if lost_by:
         detail += f" But {listed(lost_by)}."
     priority = Priority.SUBMISSION if said else Priority.SUBMISSION_LOSS
     return finding(title, detail.strip(), priority, figures, claims)
 
 
-def _gains(one: Submission, way: str, *, lost: bool = False) -> list[tuple[int, Claim, Result, Result]]:
+def _gains(case: Submission, way: str, *, lost: bool = False) -> list[tuple[int, Claim, Result, Result]]:
     """Returns the sizes at which this method is faster than calls, or with `lost` slower."""
-    return [told for told in _compared(one, way) if (told[1].trails if lost else told[1].leads)]
+    return [entry for entry in _compared(case, way) if (entry[1].trails if lost else entry[1].leads)]
 
 
-def _until(one: Submission, way: str, gains: list[tuple[int, Claim, Result, Result]]) -> str:
+def _until(case: Submission, way: str, gains: list[tuple[int, Claim, Result, Result]]) -> str:
     """', nothing from 1 MiB on': the smallest size from which on there is no gain."""
-    rest = [size for size, *_ in one.beside_calls(way) if size > max(gain[0] for gain in gains)]
+    rest = [size for size, *_ in case.beside_calls(way) if size > max(gain[0] for gain in gains)]
     return f", nothing from {format_size(rest[0])} on" if rest else ""
 
 
-def _host(one: Submission) -> str:
+def _host(case: Submission) -> str:
     """Describes the host time per operation at the smallest size, by method."""
-    size, at = one.sizes[0]
-    told = {way: time for way in one.ways if way in at and (time := host_ns(at[way])) is not None}
-    if len(told) < 2:
+    size, at = case.sizes[0]
+    times = {way: time for way in case.ways if way in at and (time := host_ns(at[way])) is not None}
+    if len(times) < 2:
         return ""
     parts = [
         f"{short_time(time)} {'by calls' if way == 'calls' else METHOD_PHRASES[way]}"
-        for way, time in told.items()
+        for way, time in times.items()
     ]
     return f"Host time to enqueue one of {format_size(size)}: {listed(parts)}."

@@ -42,11 +42,11 @@ OVERHEAD_BELOW_BYTES = 2**20
 
 def best_ways(index: Index) -> Iterator[Finding]:
     """Reports the fastest interface for each kind of pair and link class."""
-    found = decisions(index)
-    places = found.plain_places()
+    decided = decisions(index)
+    places = decided.plain_places()
     several = Counter(place.kind for place in places)
     for place in places:
-        decision = found.large(place)
+        decision = decided.large(place)
         if decision.ranking is not None:
             lead = PAIR_KINDS[place.kind]
             where = f"{lead} ({place.link_class})" if several[place.kind] > 1 else lead
@@ -64,9 +64,11 @@ def _best_way(index: Index, ranking: Ranking, where: str, size: int) -> Finding:
     first = ranking.group
     detail = f"{_basis(first)}.{named_way(ranking)}{slower_ways(ranking)}"
     others = [
-        one.claim
-        for one in (*ranking.rivals, *ranking.elsewhere)
-        if one.variant.interface != ranking.variant.interface or one is ranking.default or not one.claim.leads
+        rival.claim
+        for rival in (*ranking.rivals, *ranking.elsewhere)
+        if rival.variant.interface != ranking.variant.interface
+        or rival is ranking.default
+        or not rival.claim.leads
     ]
     entries = FASTEST_BY_KIND[first.cells[0].kind]
     return finding(title, detail, _by_size(size, *entries), quoted, others)
@@ -101,39 +103,39 @@ def _launched(index: Index, group: ResultGroup) -> str:
 
 def read_against_write(index: Index) -> Iterator[Finding]:
     """Compares read with write of equal interface, memory, size and paths: which end should issue?"""
-    found: list[tuple[Claim, str, ResultGroup, ResultGroup, int]] = []
+    differing: list[tuple[Claim, str, ResultGroup, ResultGroup, int]] = []
     for name in ("gpu-gpu", "cpu-cpu"):
         settled = [cell for cell in index.of_kind(name) if cell.stays]
         alike = group_by(settled, lambda cell: (index.link_class(cell), cell.record.interface))
         for members in alike.values():
-            found += [
+            differing += [
                 (claim, name, read, write, size) for claim, read, write, size in _both_accesses(members)
             ]
-    if not found:
+    if not differing:
         return
-    found.sort(key=lambda one: -one[0].gain)
-    claim, where, read, write, size = found[0]
+    differing.sort(key=lambda entry: -entry[0].gain)
+    claim, where, read, write, size = differing[0]
     interface = read.cells[0].record.interface
     title = f"{PAIR_KINDS[where]}, {interface} {difference(claim)} at {format_size(size)}"
     detail = f"Issue it from the {'destination' if claim.leads else 'source'} device."
     others: dict[str, Claim] = {}  # largest difference per other interface: its variants differ alike
-    for one, _, other, _, _ in found[1:]:
+    for entry, _, other, _, _ in differing[1:]:
         if other.cells[0].record.interface != interface:
-            others.setdefault(other.cells[0].record.interface, one)
+            others.setdefault(other.cells[0].record.interface, entry)
     detail += gains_of_others(others)
     priority = _by_size(size, Priority.READ_AGAINST_WRITE, Priority.READ_AGAINST_WRITE_SMALL)
-    yield finding(title, detail, priority, (read, write), [one[0] for one in found])
+    yield finding(title, detail, priority, (read, write), [entry[0] for entry in differing])
 
 
 def _both_accesses(members: Sequence[Result]) -> Iterator[tuple[Claim, ResultGroup, ResultGroup, int]]:
     """Yields read versus write for interfaces and link classes on which they differ."""
     size = broadest_size(members)
     of_size = [cell for cell in members if cell.record.size_bytes == size]
-    groups = {same: pool(some) for same, some in group_by(of_size, lambda cell: cell.variant).items()}
+    groups = {variant: pool(cells) for variant, cells in group_by(of_size, lambda cell: cell.variant).items()}
     top = max(group.value for group in groups.values())
-    for same, read in groups.items():
-        write = groups.get(replace(same, access="write"))
-        if same.access != "read" or write is None:
+    for variant, read in groups.items():
+        write = groups.get(replace(variant, access="write"))
+        if variant.access != "read" or write is None:
             continue
         claim = compare(
             read, write, kind="read or write", names=("issued by the destination", "issued by the source")
@@ -151,38 +153,40 @@ def to_and_from_host(index: Index) -> Iterator[Finding]:
         if cell.stays and (key := _forward(cell)) in back
     ]
     compared: list[tuple[Claim, Variant, ResultGroup, ResultGroup, int]] = []
-    for (same, _), some in group_by(pairs, lambda pair: (pair[0].variant, index.link_class(pair[0]))).items():
-        size = max(cell.record.size_bytes for cell, _ in some)
-        there = pool([cell for cell, _ in some if cell.record.size_bytes == size])
-        home = pool([cell for _, cell in some if cell.record.size_bytes == size])
+    for (variant, _), members in group_by(
+        pairs, lambda pair: (pair[0].variant, index.link_class(pair[0]))
+    ).items():
+        size = max(cell.record.size_bytes for cell, _ in members)
+        there = pool([cell for cell, _ in members if cell.record.size_bytes == size])
+        home = pool([cell for _, cell in members if cell.record.size_bytes == size])
         names = "to the GPU", "to the host"
         claim = compare(there, home, kind="direction", match=_ends, names=names, ways=len(pairs))
-        compared.append((claim, same, there, home, size))
-    differing = [one for one in compared if one[0].differ and _is_able(one, compared)]
+        compared.append((claim, variant, there, home, size))
+    differing = [entry for entry in compared if entry[0].differ and _is_able(entry, compared)]
     if not differing:
         return
-    claim, same, there, home, size = max(differing, key=lambda one: one[0].gain)
+    claim, variant, there, home, size = max(differing, key=lambda entry: entry[0].gain)
     title = (
-        f"Host to GPU and GPU to host differ with {same.source} memory: {way(same)} reaches "
+        f"Host to GPU and GPU to host differ with {variant.source} memory: {way(variant)} reaches "
         f"{rate(there)} to the GPU and {rate(home)} GB/s back at {format_size(size)}"
     )
     detail = f"{sentence(difference(claim))}.{most_of_several(len(differing))}"
-    claims = [one[0] for one in compared]
+    claims = [entry[0] for entry in compared]
     priority = _by_size(size, Priority.TO_AGAINST_FROM_HOST, Priority.TO_AGAINST_FROM_HOST_SMALL)
     yield finding(title, detail, priority, (there, home), claims)
 
 
 def _is_able(
-    one: tuple[Claim, Variant, ResultGroup, ResultGroup, int],
+    entry: tuple[Claim, Variant, ResultGroup, ResultGroup, int],
     compared: Sequence[tuple[Claim, Variant, ResultGroup, ResultGroup, int]],
 ) -> bool:
     """Whether a setting comes close to the best of its interface and memory."""
     top = max(
         max(there.value, home.value)
-        for _, same, there, home, _ in compared
-        if (same.interface, same.source) == (one[1].interface, one[1].source)
+        for _, variant, there, home, _ in compared
+        if (variant.interface, variant.source) == (entry[1].interface, entry[1].source)
     )
-    return max(one[2].value, one[3].value) >= COMPARABLE_FROM * top
+    return max(entry[2].value, entry[3].value) >= COMPARABLE_FROM * top
 
 
 def _ends(cell: Result) -> tuple[str, ...]:
@@ -195,9 +199,9 @@ def _forward(cell: Result) -> tuple[object, ...]:
 
 def _turned(cell: Result) -> tuple[object, ...]:
     """Returns the key of the opposite direction by the same executor: ends and access swapped."""
-    same = cell.variant
-    access = {"read": "write", "write": "read"}.get(same.access, same.access)
-    turned = replace(same, source=same.destination, destination=same.source, access=access)
+    variant = cell.variant
+    access = {"read": "write", "write": "read"}.get(variant.access, variant.access)
+    turned = replace(variant, source=variant.destination, destination=variant.source, access=access)
     return turned, cell.record.size_bytes, cell.destination.device, cell.source.device
 
 

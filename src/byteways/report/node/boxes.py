@@ -64,10 +64,10 @@ def layered(topology: Topology) -> Arrangement:
         rows = _rows(kind, names)
         # The boxes of a second row stand in the gaps of the first, whose strokes pass there.
         places = BOXES_IN_ROW + 0.5 if len(rows) > 1 else float(len(names))
-        for row, some in enumerate(rows):
+        for row, layer in enumerate(rows):
             top += HEIGHT * 0.6 if row else 0.0
             shift = 0.5 * (row % 2)
-            boxes |= {box.name: box for box in _row(kind, some, top, boxes, topology, places, shift)}
+            boxes |= {box.name: box for box in _row(kind, layer, top, boxes, topology, places, shift)}
             top += HEIGHT
         top += LAYER_GAP
     height = max((box.bottom for box in boxes.values()), default=0.0) + MARGIN
@@ -95,9 +95,9 @@ def _by_depth(topology: Topology, switches: Sequence[str]) -> list[list[str]]:
     while left and step < len(switches):
         step += 1
         near = {end for link in topology.links for end in (link.a, link.b) if other(link, end) in depth}
-        found = [name for name in left if name in near]
-        depth |= dict.fromkeys(found, step)
-        left = [name for name in left if name not in found]
+        next_names = [name for name in left if name in near]
+        depth |= dict.fromkeys(next_names, step)
+        left = [name for name in left if name not in next_names]
     depth |= dict.fromkeys(left, step or 1)
     return [
         [name for name in switches if depth[name] == value]

@@ -28,12 +28,15 @@ def draw_changes(topology: Topology, changes: Sequence[LinkChange]) -> NodeDrawi
     at = arranged(topology)
     places = Labels(at.boxes.values())
     shown = [
-        one
-        for one in changes
-        if {one.link.a, one.link.b} <= {*at.boxes}
-        and not (at.numa and one.link.kind == "numa" and not _marked(one))
+        link_change
+        for link_change in changes
+        if {link_change.link.a, link_change.link.b} <= {*at.boxes}
+        and not (at.numa and link_change.link.kind == "numa" and not _marked(link_change))
     ]
-    strokes = [_stroke(line_of(at, one.link), one, places) for one in sorted(shown, key=_marked)]
+    strokes = [
+        _stroke(line_of(at, link_change.link), link_change, places)
+        for link_change in sorted(shown, key=_marked)
+    ]
     facts = {device.name: device for device in topology.devices}
     nodes = tuple(Node(box, facts_of(box, facts.get(box.name), topology)) for box in at.boxes.values())
     return NodeDrawing(
@@ -41,18 +44,20 @@ def draw_changes(topology: Topology, changes: Sequence[LinkChange]) -> NodeDrawi
     )
 
 
-def _marked(one: LinkChange) -> bool:
-    return bool(one.lost) or (one.pair is not None and one.pair.claim.differ)
+def _marked(link_change: LinkChange) -> bool:
+    return bool(link_change.lost) or (link_change.pair is not None and link_change.pair.claim.differ)
 
 
-def _stroke(line: PathLine, one: LinkChange, places: Labels) -> LinkStroke:
-    pair, marked = one.pair, _marked(one)
-    number = "failed" if one.lost else _short(pair.speed) if pair and marked else ""
+def _stroke(line: PathLine, link_change: LinkChange, places: Labels) -> LinkStroke:
+    pair, marked = link_change.pair, _marked(link_change)
+    number = "failed" if link_change.lost else _short(pair.speed) if pair and marked else ""
     width = _width(pair) if marked else SAME_WIDTH
-    slower = bool(one.lost) or (pair is not None and pair.slower)
+    slower = bool(link_change.lost) or (pair is not None and pair.slower)
     x, y = places.place(line, f"⚠ {number}" if slower else number, width) if number else (0.0, 0.0)
-    name = f"{one.link.a} – {one.link.b}"
-    return LinkStroke(name, line.path, width, _shade(one), 1, number, x, y, slower, _details(one))
+    name = f"{link_change.link.a} – {link_change.link.b}"
+    return LinkStroke(
+        name, line.path, width, _shade(link_change), 1, number, x, y, slower, _details(link_change)
+    )
 
 
 def _short(speed: float) -> str:
@@ -67,27 +72,27 @@ def _width(pair: PairedCase | None) -> float:
     return CHANGED_WIDTH + (DOUBLED_WIDTH - CHANGED_WIDTH) * min(abs(log2(pair.speed)), 1.0)
 
 
-def _shade(one: LinkChange) -> str:
-    if one.lost:
+def _shade(link_change: LinkChange) -> str:
+    if link_change.lost:
         return "missing"
-    if one.pair is None:
+    if link_change.pair is None:
         return "none"
-    if not one.pair.claim.differ:
+    if not link_change.pair.claim.differ:
         return "unknown"
-    if one.pair.faster:
+    if link_change.pair.faster:
         return "good"
-    return "low" if one.pair.speed >= MILD else "poor"
+    return "low" if link_change.pair.speed >= MILD else "poor"
 
 
-def _details(one: LinkChange) -> str:
+def _details(link_change: LinkChange) -> str:
     """Every fact on the link, one a line."""
-    lines = [f"{one.link.a} – {one.link.b}: {one.link.link_class}"]
-    lines += [_change_text(shared) for shared in one.shared[:MOST_LISTED_CHANGES]]
-    if len(one.shared) > MOST_LISTED_CHANGES:
-        lines.append(f"and {len(one.shared) - MOST_LISTED_CHANGES} more ways")
-    if not one.shared:
+    lines = [f"{link_change.link.a} – {link_change.link.b}: {link_change.link.link_class}"]
+    lines += [_change_text(shared) for shared in link_change.shared[:MOST_LISTED_CHANGES]]
+    if len(link_change.shared) > MOST_LISTED_CHANGES:
+        lines.append(f"and {len(link_change.shared) - MOST_LISTED_CHANGES} more ways")
+    if not link_change.shared:
         lines.append("no transfer over it was compared")
-    return "\n".join((*lines, *one.lost[:MOST_LISTED_CHANGES]))
+    return "\n".join((*lines, *link_change.lost[:MOST_LISTED_CHANGES]))
 
 
 def _change_text(shared: SharedChange) -> str:

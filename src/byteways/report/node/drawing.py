@@ -161,8 +161,8 @@ def _stroke(at: Arrangement, rate: LinkRate, scale: _Scale, numbered: bool, plac
     width = scale.width(best)
     strands = link.count if 2 <= link.count <= STRANDS else 1
     number = gb_per_s(best) if best and (numbered or rate.suspect) else ""
-    told = f"⚠ {number}" if rate.suspect else number
-    x, y = places.place(line, told, width) if told else (0.0, 0.0)
+    text = f"⚠ {number}" if rate.suspect else number
+    x, y = places.place(line, text, width) if text else (0.0, 0.0)
     return LinkStroke(
         f"{link.a} – {link.b}",
         line.path,
@@ -251,15 +251,15 @@ def _classes(rates: Sequence[LinkRate]) -> list[DrawnLinkClass]:
     """Returns a row per link class: nominal peak, and what its links reached."""
     rows = []
     for name in dict.fromkeys(rate.link.link_class for rate in rates):
-        same = [rate for rate in rates if rate.link.link_class == name]
-        peaks = sorted({rate.link.peak_bytes_per_s for rate in same if rate.link.peak_bytes_per_s})
-        reached = sorted(rate.best.value for rate in same if rate.best)
-        shares = sorted(rate.fraction for rate in same if rate.fraction is not None)
-        told = _span([gb(value) for value in reached], " GB/s")
+        alike = [rate for rate in rates if rate.link.link_class == name]
+        peaks = sorted({rate.link.peak_bytes_per_s for rate in alike if rate.link.peak_bytes_per_s})
+        reached = sorted(rate.best.value for rate in alike if rate.best)
+        shares = sorted(rate.fraction for rate in alike if rate.fraction is not None)
+        reached_text = _span([gb(value) for value in reached], " GB/s")
         if shares:
-            told += f" ({_span([percent_number(share) for share in shares], ' %')} of peak)"
+            reached_text += f" ({_span([percent_number(share) for share in shares], ' %')} of peak)"
         peak = _span([format_bandwidth(value) for value in peaks], "") or "unknown"
-        rows.append(DrawnLinkClass(name, len(same), peak, told or "–", same[0].link.source))
+        rows.append(DrawnLinkClass(name, len(alike), peak, reached_text or "–", alike[0].link.source))
     return rows
 
 

@@ -10,6 +10,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import device_order
 from byteways.explain.results.summary import Result
 from byteways.explain.subjects.messages import is_latency, messages
+from byteways.record.simulation_mark import Voice
 from byteways.report.node.boxes import HEIGHT, MARGIN, PICTURE_WIDTH, Box
 from byteways.report.node.drawing import THINNEST_STROKE, LinkStroke, Node, NodeDrawing, shade_of
 from byteways.report.node.lines import Labels, straight
@@ -39,8 +40,8 @@ def with_hosts(drawing: NodeDrawing, index: Index) -> NodeDrawing:
     row = _row(drawing.height + HOST_ROW_SPACE - MARGIN, (hosts[0], NETWORK_LABEL, others))
     equal = "equal to the host above" if index.topology.hosts else "not drawn"
     facts = ("the host drawn above", "network between the hosts", f"{others}: {equal}")
-    nodes = tuple(Node(box, f"{box.name}: {told}") for box, told in zip(row, facts, strict=True))
-    strokes = tuple(_stroke(first, second, best) for first, second in pairwise(row))
+    nodes = tuple(Node(box, f"{box.name}: {fact}") for box, fact in zip(row, facts, strict=True))
+    strokes = tuple(_stroke(first, second, best, index.voice) for first, second in pairwise(row))
     return replace(
         drawing,
         height=row[0].bottom + MARGIN,
@@ -59,12 +60,12 @@ def _row(top: float, names: tuple[str, str, str]) -> list[Box]:
     ]
 
 
-def _stroke(first: Box, second: Box, best: Result | None) -> LinkStroke:
+def _stroke(first: Box, second: Box, best: Result | None, voice: Voice) -> LinkStroke:
     """Returns the stroke between a host and the network; both have the rate between two hosts."""
     line = straight(first, second)
     number = gb_per_s(best) if best else ""
     x, y = Labels((first, second)).place(line, number, HOST_STROKE)
-    details = f"{first.name} – {second.name}: no message between hosts was measured"
+    details = f"{first.name} – {second.name}: no message between hosts was {voice.measured}"
     if best is not None:
         share = f" ({percent(best.fraction)} of the peak)" if best.fraction is not None else ""
         size = format_size(best.record.size_bytes)

@@ -123,16 +123,16 @@ class Labels:
             tried.append((self._overlap(area), (x, y), area))
             if not tried[-1][0]:
                 break
-        _, at, area = min(tried, key=lambda one: one[0])
+        _, at, area = min(tried, key=lambda entry: entry[0])
         self._taken.append(area)
         return at
 
     def _overlap(self, area: tuple[float, float, float, float]) -> float:
         """Returns the surface that is taken already."""
-        found = 0.0
+        covered = 0.0
         for left, top, right, bottom in self._taken:
             wide = min(area[2], right) - max(area[0], left)
             high = min(area[3], bottom) - max(area[1], top)
             if wide > 0 and high > 0:
-                found += wide * high
-        return found
+                covered += wide * high
+        return covered

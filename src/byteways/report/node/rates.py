@@ -11,6 +11,7 @@ from byteways.explain.claims.phrases import percent, supported
 from byteways.explain.claims.wording import OUTLIER_LINK
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result
+from byteways.record.simulation_mark import MEASURED, Voice
 from byteways.topology.model import Link, Topology
 from byteways.topology.routes import nodes_of, route
 from byteways.units import format_bandwidth, format_size
@@ -30,6 +31,7 @@ class LinkRate:
     best: Result | None
     directions: tuple[tuple[str, Result], ...]  # "gpu0 > nvswitch", the fastest pair
     suspect: str
+    voice: Voice = MEASURED
 
     @property
     def fraction(self) -> float | None:
@@ -48,7 +50,7 @@ class LinkRate:
             at = format_size(cell.record.size_bytes)
             lines.append(f"{direction}: {gb_per_s(cell)} GB/s{share}, {cell.variant.label()} at {at}")
         if not self.directions:
-            lines.append("no unidirectional transfer over it was measured")
+            lines.append(f"no unidirectional transfer over it was {self.voice.measured}")
         return "\n".join([*lines, *([self.suspect] if self.suspect else [])])
 
 
@@ -64,25 +66,25 @@ def link_rates(index: Index, findings: Sequence[Finding]) -> list[LinkRate]:
         index: The run.
         findings: Its findings: outliers among equal links are marked.
     """
-    found = index.once(representatives)
+    chosen = index.once(representatives)
     fastest: dict[tuple[Link, str], Result] = {}
-    for ends, cell in (found.cells if found else {}).items():
+    for ends, cell in (chosen.cells if chosen else {}).items():
         for link, direction in _crossed(index.topology, *ends):
             before = fastest.get((link, direction))
             if before is None or cell.value > before.value:
                 fastest[link, direction] = cell
     suspects = _suspects(index, findings)
-    return [_rate(link, fastest, suspects.get(link, "")) for link in index.topology.links]
+    return [_rate(link, fastest, suspects.get(link, ""), index.voice) for link in index.topology.links]
 
 
-def _rate(link: Link, fastest: Mapping[tuple[Link, str], Result], suspect: str) -> LinkRate:
+def _rate(link: Link, fastest: Mapping[tuple[Link, str], Result], suspect: str, voice: Voice) -> LinkRate:
     directions = tuple(
         (direction, fastest[link, direction])
         for direction in (f"{link.a} > {link.b}", f"{link.b} > {link.a}")
         if (link, direction) in fastest
     )
     best = max((cell for _, cell in directions), key=lambda cell: cell.value, default=None)
-    return LinkRate(link, best, directions, suspect)
+    return LinkRate(link, best, directions, suspect, voice)
 
 
 def _crossed(topology: Topology, source: str, destination: str) -> Iterable[tuple[Link, str]]:
@@ -110,7 +112,10 @@ def _suspects(index: Index, findings: Sequence[Finding]) -> dict[Link, str]:
             continue
         tried[record.path] = source, destination
         if record.status in WRONG_STATUSES:
-            failed.setdefault(record.path, f"transfers over it ended as {record.status}: {record.reason}")
+            failed.setdefault(
+                record.path,
+                f"transfers over it ended as {record.status}: {index.voice.quote(record.reason or '')}",
+            )
     over: dict[Link, list[str]] = {}
     alone: dict[Link, list[str]] = {}
     for path, ends in tried.items():
@@ -119,13 +124,13 @@ def _suspects(index: Index, findings: Sequence[Finding]) -> dict[Link, str]:
             over.setdefault(link, []).append(path)
         if len(crossed) == 1:
             alone.setdefault(crossed[0], []).append(path)
-    told = {**odd, **failed}
-    found = {}
+    reasons = {**odd, **failed}
+    suspects = {}
     for link, paths in {**over, **alone}.items():
-        wrong = [path for path in paths if path in told]
+        wrong = [path for path in paths if path in reasons]
         if wrong and 2 * len(wrong) >= len(paths):
-            found[link] = told[wrong[0]]
-    return found
+            suspects[link] = reasons[wrong[0]]
+    return suspects
 
 
 def _outliers(findings: Sequence[Finding]) -> list[str]:

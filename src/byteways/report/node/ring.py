@@ -70,12 +70,12 @@ def in_ring(topology: Topology) -> Arrangement:
 
 def _units(topology: Topology) -> list[_Unit]:
     package = package_of(topology)
-    found: dict[str, list[str]] = {}
+    units: dict[str, list[str]] = {}
     for gpu in packed(topology):
-        found.setdefault(package[gpu], []).append(gpu)
-    for gpus in found.values():
+        units.setdefault(package[gpu], []).append(gpu)
+    for gpus in units.values():
         gpus += dict.fromkeys(cpu for gpu in gpus if (cpu := topology.device(gpu).shares_memory_with))
-    return [_Unit(tuple(names)) for names in found.values()]
+    return [_Unit(tuple(names)) for names in units.values()]
 
 
 def _places(units: Sequence[_Unit]) -> dict[str, _Point]:
@@ -105,14 +105,14 @@ def _ordered(units: list[_Unit], topology: Topology) -> list[_Unit]:
 
 
 def _changes(units: list[_Unit]) -> list[list[_Unit]]:
-    found = []
+    changes = []
     for a, b in combinations(range(len(units)), 2):
-        found.append(list(units))
-        found[-1][a], found[-1][b] = units[b], units[a]
+        changes.append(list(units))
+        changes[-1][a], changes[-1][b] = units[b], units[a]
     for index, unit in enumerate(units):
         if len(unit.names) > 1:
-            found.append([*units[:index], unit.turned(), *units[index + 1 :]])
-    return found
+            changes.append([*units[:index], unit.turned(), *units[index + 1 :]])
+    return changes
 
 
 def _pulls(units: Sequence[_Unit], topology: Topology) -> list[tuple[str, str, float]]:
@@ -145,7 +145,7 @@ def _frame(unit: _Unit, places: dict[str, _Point]) -> Box:
 
 def _cpus(topology: Topology, units: Sequence[_Unit], places: dict[str, _Point]) -> dict[str, Box]:
     """Places each CPU outside, next to its GPUs; those without GPUs in a row below."""
-    found: dict[str, Box] = {}
+    cpus: dict[str, Box] = {}
     alone = []
     for cpu in topology.names("cpu"):
         if cpu in places:
@@ -156,16 +156,16 @@ def _cpus(topology: Topology, units: Sequence[_Unit], places: dict[str, _Point])
             alone.append(cpu)
             continue
         homes = sum(bool(linked & set(unit.names)) for unit in units)
-        found[cpu] = _box(cpu, "cpu", _outside(at, homes), CPU)
+        cpus[cpu] = _box(cpu, "cpu", _outside(at, homes), CPU)
     bottom = max(box.y for box in (_box(name, "gpu", at, GPU_BOX) for name, at in places.items()))
-    bottom = max([bottom] + [box.y for box in found.values()])
+    bottom = max([bottom] + [box.y for box in cpus.values()])
     for index, cpu in enumerate(alone):
         share = (PICTURE_WIDTH - 2 * MARGIN) / len(alone)
         width = min(CPU, share - 8)
-        found[cpu] = Box(
+        cpus[cpu] = Box(
             cpu, "cpu", MARGIN + (index + 0.5) * share - width / 2, bottom + CPU_ABOVE * 0.8, width
         )
-    return found
+    return cpus
 
 
 def _outside(at: Sequence[_Point], homes: int) -> _Point:
@@ -194,7 +194,9 @@ def _add_others(boxes: dict[str, Box], frames: Sequence[Box], topology: Topology
         taken[home] = number + 1
         tried = [Box(name, "nic", *at, NIC) for at in _outer(boxes[home], number)]
         others = [*boxes.values(), *frames]
-        boxes[name] = next((box for box in tried if not any(_touch(box, one) for one in others)), tried[-1])
+        boxes[name] = next(
+            (box for box in tried if not any(_touch(box, placed) for placed in others)), tried[-1]
+        )
 
 
 def _outer(home: Box, number: int) -> list[_Point]:
@@ -214,9 +216,9 @@ def _outer(home: Box, number: int) -> list[_Point]:
     return [*level, (edge - side * number * (NIC + NEXT), away), (within, down)]
 
 
-def _touch(one: Box, two: Box) -> bool:
-    across = min(one.x + one.width, two.x + two.width) - max(one.x, two.x)
-    return across > 0 and min(one.bottom, two.bottom) > max(one.y, two.y)
+def _touch(box: Box, two: Box) -> bool:
+    across = min(box.x + box.width, two.x + two.width) - max(box.x, two.x)
+    return across > 0 and min(box.bottom, two.bottom) > max(box.y, two.y)
 
 
 def _numa_frame(boxes: dict[str, Box], packages: Sequence[Box]) -> str:

@@ -26,13 +26,15 @@ LEAST_SIZES_DRAWN = 2
 
 def charts(index: Index) -> list[Chart]:
     """Returns the map; none without a pair where interfaces can be compared."""
-    found = map_by_memory(index)
-    if found is None:
+    best = map_by_memory(index)
+    if best is None:
         return []
     places = {
         label: by_size
-        for label, rankings in found.rows
-        if len(by_size := {size: one for size, one in zip(found.sizes, rankings, strict=True) if one})
+        for label, rankings in best.rows
+        if len(
+            by_size := {size: ranking for size, ranking in zip(best.sizes, rankings, strict=True) if ranking}
+        )
         >= LEAST_SIZES_DRAWN
     }
     sizes = sorted({size for by_size in places.values() for size in by_size})
@@ -40,10 +42,10 @@ def charts(index: Index) -> list[Chart]:
         return []
     cells: dict[str, list[Point]] = {}
     for row, (place, by_size) in enumerate(places.items()):
-        for size, one in by_size.items():
-            text = f"{place}, {format_size(size)}: {_details(one)}"
-            point = Point(sizes.index(size), row, text=text, label=_short(one))
-            cells.setdefault(one.variant.interface, []).append(point)
+        for size, ranking in by_size.items():
+            text = f"{place}, {format_size(size)}: {_details(ranking)}"
+            point = Point(sizes.index(size), row, text=text, label=_short(ranking))
+            cells.setdefault(ranking.variant.interface, []).append(point)
     series = [Series(name, tuple(cells[name]), "cells") for name in INTERFACES if name in cells]
     x = Axis("size of the transfer", names=tuple(map(format_size, sizes)))
     y = Axis(names=tuple(places))
@@ -56,5 +58,5 @@ def _short(ranking: Ranking) -> str:
 
 def _details(ranking: Ranking) -> str:
     tied = tied_interfaces(ranking)
-    told = f"{ranking.variant.label()}, {rate(ranking.group)} GB/s"
-    return told + (f"; {margin(ranking)}" if tied else "")
+    text = f"{ranking.variant.label()}, {rate(ranking.group)} GB/s"
+    return text + (f"; {margin(ranking)}" if tied else "")

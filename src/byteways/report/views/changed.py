@@ -43,5 +43,5 @@ def said(pair: PairedCase) -> str:
 def details(pair: PairedCase) -> str:
     """Returns the case with both values, the change of speed and its interval."""
     first, second = values(pair)
-    told = said(pair) if pair.claim.differ else alike(pair.claim)
-    return f"{pair.case}: {first} and {second}, {told} ({interval(pair)})"
+    text = said(pair) if pair.claim.differ else alike(pair.claim)
+    return f"{pair.case}: {first} and {second}, {text} ({interval(pair)})"

@@ -54,7 +54,7 @@ def _charts(first: Index, pairs: Sequence[PairedCase]) -> Iterator[tuple[PairedC
         if not ways:
             continue
         kept = _fastest(ways)
-        most = most_changed(pair for variant in kept for some in ways[variant].values() for pair in some)
+        most = most_changed(pair for variant in kept for group in ways[variant].values() for pair in group)
         path = most.first.record.path
         lines = {
             variant.label(): ways[variant][path]
@@ -63,7 +63,7 @@ def _charts(first: Index, pairs: Sequence[PairedCase]) -> Iterator[tuple[PairedC
         }
         between = link_class or PAIR_KINDS[order[place]]
         title = f"{path}, {between}{', warm caches' * warm}"
-        own = [pair for some in lines.values() for pair in some]
+        own = [pair for members in lines.values() for pair in members]
         yield most, counted(both_runs(title, lines), own)
 
 
@@ -74,10 +74,10 @@ def _warm(pair: PairedCase) -> bool:
 def _curves(alike: Iterable[PairedCase]) -> dict[Variant, dict[str, list[PairedCase]]]:
     """Returns the cases by way and path in the order of size, of those with at least two sizes."""
     by_way: dict[Variant, dict[str, list[PairedCase]]] = {}
-    for (variant, path), some in group_by(
+    for (variant, path), members in group_by(
         alike, lambda pair: (pair.first.variant, pair.first.record.path)
     ).items():
-        by_size = {pair.first.record.size_bytes: pair for pair in some}
+        by_size = {pair.first.record.size_bytes: pair for pair in members}
         if len(by_size) > 1:
             by_way.setdefault(variant, {})[path] = [by_size[size] for size in sorted(by_size)]
     return by_way
@@ -87,7 +87,7 @@ def _fastest(ways: Mapping[Variant, Mapping[str, Sequence[PairedCase]]]) -> list
     """Returns the ways that were fastest in the first run at their largest size."""
 
     def reach(variant: Variant) -> float:
-        return max(some[-1].first.value for some in ways[variant].values())
+        return max(group[-1].first.value for group in ways[variant].values())
 
     return sorted(ways, key=reach, reverse=True)[:MOST_WAYS]
 

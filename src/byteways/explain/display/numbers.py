@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from math import ceil, log10
 
-from byteways.explain.display.grids import Grid
 from byteways.explain.results.summary import Result
 from byteways.units import format_bandwidth
 
@@ -57,9 +57,9 @@ def percent_number(fraction: float) -> str:
     return f"{100 * fraction:.1f} %"
 
 
-def peaks_of(grid: Grid) -> str:
+def peaks_of(cells: Iterable[Result]) -> str:
     """'87–88 % of 450.0 GB/s', '75–88 % of peaks from 63.0 to 450.0 GB/s'; '' without known peaks."""
-    known = [cell for cell in grid.members() if cell.fraction is not None and _crosses(cell)]
+    known = [cell for cell in cells if cell.fraction is not None and _crosses(cell)]
     if not known:
         return ""
     fractions = sorted(100 * (cell.fraction or 0) for cell in known)

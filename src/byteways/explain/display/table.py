@@ -1,0 +1,155 @@
+"""The one kind of table: rows of text, which terminal and page render alike.
+
+A cell of text may have a result behind it: its share of the peak and what a reader may ask of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from byteways.explain.display.numbers import METRIC_UNITS, cell_number, number, percent_number
+from byteways.explain.results.case_names import describe
+from byteways.explain.results.summary import Result
+from byteways.record.simulation_mark import voice
+from byteways.units import format_size
+
+Value = TypeVar("Value")
+Shown = TypeVar("Shown")
+
+#: Shown instead of a percentage if the peak is unknown.
+NO_PEAK = "–"
+
+
+@dataclass(frozen=True)
+class TableResult:
+    """A result in a table. `quantity` is "bandwidth" (bytes/s) or "latency" (ns)."""
+
+    result: Result
+    quantity: str = "bandwidth"
+
+    @property
+    def absolute(self) -> str:
+        return cell_number(self.result, self.quantity)
+
+    @property
+    def percent(self) -> str:
+        """The share of the peak."""
+        fraction = self.result.fraction if self.quantity == "bandwidth" else None
+        return NO_PEAK if fraction is None else percent_number(fraction)
+
+    @property
+    def warned(self) -> bool:
+        return bool(self.result.warning_ids)
+
+    @property
+    def details(self) -> str:
+        """Interval, samples, executor and engine, one fact per line."""
+        result, record, unit = self.result, self.result.record, METRIC_UNITS[self.quantity]
+        low, high = number(result.low, self.quantity), number(result.high, self.quantity)
+        several, quote = result.rounds > 1, voice(bool(record.simulated)).quote
+        kind = f"repeatability interval, {result.rounds} rounds," if several else "interval of one round,"
+        unranked = "" if result.ranked else "; too few rounds to be ranked"
+        lines = [
+            describe(record),
+            f"{kind} {low} to {high} {unit}, n = {result.samples}{unranked}",
+            f"executor {record.executor}, {format_size(record.size_bytes)}, cache {record.cache}",
+        ]
+        if record.engine:
+            evidence = quote(record.engine_evidence or "no evidence recorded")
+            lines.append(f"engine {record.engine}: {evidence}")
+        if record.timed_by:
+            lines.append(
+                f"timed by {record.timed_by}{', gated' if record.gated else ''}, batch {record.batch}"
+            )
+        if record.peak_source:
+            lines.append(f"peak: {quote(record.peak_source)}")
+        if record.parts:
+            parts = (f"{path} {percent_number(part)}" for path, part in record.parts.items())
+            lines.append(f"parts: {', '.join(parts)}")
+        if result.warning_ids:
+            lines.append(f"warnings: {', '.join(result.warning_ids)}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under headings.
+
+    `numeric` lists the columns of numbers, which are right-aligned and have their unit in the heading, or are
+    in `unit`.
+    `heat` has the fraction of the greatest value for every comparable cell (0 to 1), None for other cells.
+    `bands` has a word for every cell that is drawn otherwise than the rest: a ratio within, above or below 1
+    by more than is drawn as a band, or a status.
+    `results` has the results behind the cells, None for other cells.
+    `advice` has a sentence for every row.
+    """
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[int, ...] = ()
+    note: str = ""
+    heat: tuple[tuple[float | None, ...], ...] = ()
+    bands: tuple[tuple[str, ...], ...] = ()
+    results: tuple[tuple[TableResult | None, ...], ...] = ()
+    unit: str = ""
+    advice: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        assert all(len(row) == len(self.headings) for row in self.rows)
+        for cells in filter(None, (self.heat, self.bands, self.results)):
+            assert [len(row) for row in cells] == [len(row) for row in self.rows]
+        assert len(self.advice) in (0, len(self.rows))
+
+    @property
+    def has_peaks(self) -> bool:
+        """Whether any result can be shown as percentage of a peak."""
+        return any(cell is not None and cell.percent != NO_PEAK for row in self.results for cell in row)
+
+    def members(self) -> Iterator[Result]:
+        """Yields the results behind the cells."""
+        return (cell.result for row in self.results for cell in row if cell is not None)
+
+
+def shaded(
+    title: str,
+    corner: str,
+    names: tuple[Sequence[str], Sequence[str]],
+    at: Mapping[tuple[str, str], Value],
+    text: Callable[[Value], str],
+    shade: Callable[[Value], float | None],
+    band: Callable[[Value], str] | None = None,
+    *,
+    missing: str = "–",
+    note: str = "",
+) -> Table:
+    """Returns a matrix of figures.
+
+    Args:
+        title: Of the table.
+        corner: What rows and columns are.
+        names: Of the rows, and of the columns.
+        at: Values by row and column.
+        text: Formats a value.
+        shade: From 0 to 1; None for a value without.
+        band: A value's band (Table.bands).
+        missing: Where there is no value.
+        note: Below the table.
+    """
+    rows, columns = names
+    cells = [[at.get((row, column)) for column in columns] for row in rows]
+
+    def each(made: Callable[[Value], Shown], default: Shown) -> Iterator[tuple[Shown, ...]]:
+        return (tuple(default if value is None else made(value) for value in values) for values in cells)
+
+    return Table(
+        title,
+        (corner, *columns),
+        tuple((row, *texts) for row, texts in zip(rows, each(text, missing), strict=True)),
+        tuple(range(1, len(columns) + 1)),
+        note,
+        tuple((None, *shades) for shades in each(shade, None)),
+        tuple(("", *bands) for bands in each(band, "")) if band else (),
+    )
