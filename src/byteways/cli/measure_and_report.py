@@ -14,6 +14,7 @@ from byteways.errors import ExitStatus
 from byteways.json_text import json_text
 from byteways.plan.case import PlannedCase
 from byteways.plan.suite_types import LEAST_RANKED
+from byteways.record.busy_machine import verdict_of
 from byteways.record.run_folder import LOG, RunFolder
 from byteways.record.simulation_mark import Voice, mark_of, model_of, voice_of
 from byteways.record.unusable_gpus import verdict_on_gpus
@@ -240,7 +241,7 @@ def print_ending(folder: RunFolder, found: Sequence[Finding]) -> None:
     mark, index = mark_of(folder.manifest), Index.of(folder)
 
     def fill(console: Console) -> None:
-        print_verdict(console, mark or verdict_on_gpus(folder.manifest))
+        print_verdict(console, mark or verdict_of(folder.manifest, folder.records))
         print_title(console, index, found)
         print_findings(console, found, "Findings that matter most")
         print_headline(console, index, "")

@@ -22,9 +22,9 @@ from byteways.cli.show_tables import print_table
 from byteways.cli.terminal import echo, echo_rendered
 from byteways.json_text import json_text
 from byteways.plan.interfaces import metric_of
+from byteways.record.busy_machine import verdict_of
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, mark_of, model_of, subject
-from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.topology.model import Topology
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
     from byteways.explain.two_runs.environments import carriers
 
     manifest = view.manifest
-    print_verdict(console, mark or verdict_on_gpus(manifest))
+    print_verdict(console, mark or verdict_of(manifest, view.records))
     suite = manifest.get("suite", {})
     started = moment(str(manifest.get("started_at") or ""))
     console.print(f"{suite.get('name')} on {subject(manifest)}, {started}, {progress}")

@@ -24,8 +24,8 @@ from byteways.explain.results.summary import RecordedRun, Result
 from byteways.explain.subjects.study import repeated
 from byteways.explain.tables import tables
 from byteways.explain.topics import topics
+from byteways.record.busy_machine import verdict_of
 from byteways.record.simulation_mark import mark_of, subject
-from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.report.about import devices, facts, method
 from byteways.report.evidence import Evidence, cases_of, evidence, places
 from byteways.report.explore import Explorer, explorer
@@ -107,7 +107,7 @@ def from_run(whole: RecordedRun, beside: RecordedRun | None = None) -> Page:
         about=_about(run),
         mark=mark_of(manifest),
         study=repeated(run),
-        verdict=verdict_on_gpus(manifest),
+        verdict=verdict_of(manifest, whole.records),
         notices=notices(whole),
         facts=facts(run),
         lead_sizes=first.size_names if first else (),
