@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.claims.importance import Priority
-from byteways.explain.findings import findings
-from byteways.record.busy_machine import verdict_of, verdict_on_load
+from byteways.record.busy_machine import other_work, verdict_of
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
 from tests.report import sample_run
@@ -31,8 +29,14 @@ def test_other_work_is_said_first(tmp_path: Path, disturbed: int, said: bool) ->
     run = run_with(tmp_path, [busy if number < disturbed else [] for number in range(4)])
     verdict = verdict_of(run.manifest, run.records)
     assert bool(verdict) is said
-    assert (findings(run)[0].priority is Priority.BUSY_MACHINE) is said
-    if said:
+    work = other_work(run.records)
+    assert (work is not None) is said
+    if work is not None:
+        assert work.to_json() == {
+            "disturbed": disturbed * 3,
+            "measured": 12,
+            "observed": {"host-busy": 0.48, "steal": 0.2},
+        }
         assert "48 %" in verdict and "20 %" in verdict
 
 
@@ -40,5 +44,5 @@ def test_few_disturbed_measurements_are_no_busy_machine(tmp_path: Path) -> None:
     """Catches a run called busy for one measurement of many, and one without any called so."""
     busy = [Warning("gpu-shared", None, None, "")]
     run = run_with(tmp_path, [busy, *([[]] * 7)])
-    assert verdict_on_load(run.records, "measurement") == ""
-    assert verdict_on_load([], "measurement") == ""
+    assert other_work(run.records) is None
+    assert other_work([]) is None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import byteways.explain
 from byteways.explain.claims.effects import LEAST_LEAD
-from byteways.explain.claims.importance import MUST_KNOW, NO_DIFFERENCE_IMPORTANCE, Priority, worth
+from byteways.explain.claims.importance import NO_DIFFERENCE_IMPORTANCE, Priority, worth
 
 SOURCES = sorted(Path(byteways.explain.__path__[0]).rglob("*.py"))
 #: What makes findings, with the position of the entry among the arguments.
@@ -60,4 +60,3 @@ def test_what_a_user_gains_comes_before_what_only_describes() -> None:
     least = min(worth(entry.weight, LEAST_LEAD) for entry in recommended)
     assert least > max(worth(entry.weight, 1e9) for entry in (Priority.ENERGY, Priority.LOADED_LATENCY))
     assert least > NO_DIFFERENCE_IMPORTANCE
-    assert Priority.BUSY_MACHINE.weight >= MUST_KNOW

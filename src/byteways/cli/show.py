@@ -22,7 +22,7 @@ from byteways.cli.show_tables import print_table
 from byteways.cli.terminal import echo, echo_rendered
 from byteways.json_text import json_text
 from byteways.plan.interfaces import metric_of
-from byteways.record.busy_machine import verdict_of
+from byteways.record.busy_machine import other_work, verdict_of
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, mark_of, model_of, subject
 from byteways.topology.model import Topology
@@ -134,6 +134,7 @@ def _as_data(view: View) -> dict[str, Any]:
         "machine_model": model_of(view.manifest) or None,
         "state": view.manifest.get("state"),
         "unusable_gpus": view.manifest.get("unusable_gpus", []),
+        "other_work": work.to_json() if (work := other_work(view.records)) else None,
         "between_ranks": carriers(view.manifest, view.records),
         "damaged_lines": view.damaged_lines,
         "best": best_first(headline(index)),

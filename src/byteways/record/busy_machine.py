@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
@@ -20,32 +21,48 @@ OTHER_WORK = {
 }
 
 
-def verdict_on_load(records: Iterable[Record], measurement: str) -> str:
-    """Returns what other work disturbed and how much, in one line; '' if few measurements were disturbed.
-
-    Args:
-        records: Of a run.
-        measurement: What the run calls one of them.
+@dataclass(frozen=True)
+class OtherWork:
+    """Other work during a run: the disturbed measurements of all, and what was observed by warning (median
+    over those that have it; a share of CPU time, or None).
     """
+
+    disturbed: int
+    measured: int
+    observed: Mapping[str, float | None]
+
+    def sentence(self, measurement: str) -> str:
+        """Returns it in one line; `measurement`: what the run calls one of them."""
+        causes = "; ".join(
+            OTHER_WORK[name].format(f"{100 * (share or 0.0):.0f} %") for name, share in self.observed.items()
+        )
+        return f"BUSY MACHINE during {self.disturbed} of {self.measured} {measurement}s: {causes} (medians)"
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def other_work(records: Iterable[Record]) -> OtherWork | None:
+    """Returns the other work on the machine; None if it disturbed few measurements."""
     measured = [record for record in records if record.status == "measured"]
-    found: dict[str, list[float]] = {}
-    disturbed = 0
-    for record in measured:
-        warned = {warning.id: warning.observed for warning in record.warnings}
-        here = [name for name in OTHER_WORK if name in warned]
-        disturbed += bool(here)
-        for name in here:
-            observed = warned[name]
-            found.setdefault(name, []).append(observed if isinstance(observed, float) else 0.0)
-    if not measured or disturbed < LEAST_SHARE * len(measured):
-        return ""
-    causes = [
-        OTHER_WORK[name].format(f"{100 * median(found[name]):.0f} %") for name in OTHER_WORK if name in found
-    ]
-    return f"BUSY MACHINE during {disturbed} of {len(measured)} {measurement}s: {'; '.join(causes)} (medians)"
+    disturbed = [record for record in measured if any(one.id in OTHER_WORK for one in record.warnings)]
+    if not measured or len(disturbed) < LEAST_SHARE * len(measured):
+        return None
+    observed = {name: _median(disturbed, name) for name in OTHER_WORK if _warned(disturbed, name)}
+    return OtherWork(len(disturbed), len(measured), observed)
+
+
+def _warned(records: Sequence[Record], name: str) -> list[object]:
+    return [warning.observed for record in records for warning in record.warnings if warning.id == name]
+
+
+def _median(records: Sequence[Record], name: str) -> float | None:
+    shares = [share for share in _warned(records, name) if isinstance(share, float)]
+    return median(shares) if shares else None
 
 
 def verdict_of(manifest: Mapping[str, Any], records: Sequence[Record]) -> str:
     """Returns what to read before any figure of a run: unusable GPUs, and other work; '' if nothing."""
-    load = verdict_on_load(records, voice_of(manifest).measurement)
+    work = other_work(records)
+    load = work.sentence(voice_of(manifest).measurement) if work else ""
     return "; ".join(filter(None, (verdict_on_gpus(manifest), load)))

@@ -41,7 +41,6 @@ class Priority(Enum):
     DAMAGED_FILES = 890.0
     MISSING_LINK = 880.0
     REPEATED_STUDY = 850.0
-    BUSY_MACHINE = 845.0
     # Something is slower than its equals.
     ODD_PAIR = 799.0
     GRAVE_WARNING = 798.0

@@ -53,7 +53,6 @@ FINDINGS: tuple[Callable[[Index], Iterable[Finding]], ...] = (
     faults.beyond_limit,
     faults.failures,
     faults.damaged,
-    faults.busy,
     missing_links.missing_link,
     faults.grave_warnings,
     faults.throttled,

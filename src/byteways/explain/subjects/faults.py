@@ -16,7 +16,6 @@ from byteways.explain.results.obstacles import Reason, not_measured
 from byteways.explain.results.repeatability import LEAST_ROUNDS
 from byteways.explain.results.summary import group_by
 from byteways.plan.folding import form_of
-from byteways.record.busy_machine import verdict_on_load
 from byteways.record.record import Record
 from byteways.record.simulation_mark import Voice
 from byteways.record.warnings import CLOCK_DROP, THROTTLE_REASONS
@@ -91,13 +90,6 @@ def damaged(index: Index) -> Iterator[Finding]:
     else:
         detail = f"Every case still has a record: those cases were {index.voice.measured} again."
     yield notice(title, detail, Priority.DAMAGED_FILES)
-
-
-def busy(index: Index) -> Iterator[Finding]:
-    """Reports other work on the machine, which no interval contains in full."""
-    if verdict := verdict_on_load(index.records, index.voice.measurement):
-        advice = "Repeat the run on an idle machine before its small differences decide anything."
-        yield notice(verdict, advice, Priority.BUSY_MACHINE)
 
 
 def grave_warnings(index: Index) -> Iterator[Finding]:
