@@ -67,23 +67,6 @@ def test_every_transport_is_measured_and_shown(tmp_path: Path) -> None:
     assert "CloverLeaf, clover_exchange, hipMalloc: MPI to RCCL" in beside and "1.01 s → 0.69 s" in beside
 
 
-def test_fields_and_particles_of_both_vendors(tmp_path: Path) -> None:
-    """Catches a transport that one vendor lacks, in memory that the simulator holds and that it describes."""
-    text = sweep("halo", "8KiB") + sweep("particles", ["64KiB", "4MiB"])
-    records = run(tmp_path, text)
-    assert {one["status"] for one in records} == {"measured"}, {one.get("reason") for one in records}
-    assert all(one["verified"] for one in records)
-    engines = {transport_of(one): one["engine"] for one in records}
-    assert engines == {
-        "mpi": "mpi",
-        "mpi-staged": "mpi",
-        "xccl": "xccl",
-        "hybrid": "xccl + mpi",
-        "copies": "copy",
-        "kernels": "kernel",
-    }
-
-
 def test_wrong_words_are_found(tmp_path: Path) -> None:
     """Catches an exchange whose messages nobody checks: one word of what GPU 0 writes to GPU 1 is changed."""
     options = f'transport = ["kernels", "xccl"], {BOTH}'

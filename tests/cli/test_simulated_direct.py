@@ -161,16 +161,6 @@ def test_a_wrong_word_is_found(tmp_path: Path) -> None:
     assert {one["status"] for one in run(tmp_path, SMALL, *words, status=1)} == {"corrupt"}
 
 
-def test_repeated_figures_are_equal(tmp_path: Path) -> None:
-    """Catches figures that depend on how the operating system schedules the ranks."""
-    only = ("--machine", "h200-x4", "--ranks", "2", "--only", "size=32KiB")
-    times = []
-    for name in ("A", "B"):
-        (tmp_path / name).mkdir()
-        times.append([one["time_ns"] for one in run(tmp_path / name, SMALL, *only)])
-    assert times[0] == times[1]
-
-
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from byteways.explain.claims.wording import LEADER, NO_DIFFERENCE, TOO_FEW_ROUNDS
+from byteways.explain.claims.wording import LEADER, NO_DIFFERENCE
 from byteways.explain.node_matrix import node_matrix
 from byteways.explain.results.index import Index
 from byteways.record.run_folder import RunFolder
 from byteways.record.simulation_mark import relabel_as_simulated
 from byteways.record.warnings import Warning
-from byteways.report.explore import BIDIRECTIONAL_BIT, WARM_BIT, Explorer, explorer, question
+from byteways.report.explore import BIDIRECTIONAL_BIT, Explorer, explorer, question
 from byteways.report.node.rates import gb_per_s, link_rates
 from tests.report import sample_run
 
@@ -112,17 +112,6 @@ def test_one_way_stands_for_equal_pairs(tmp_path: Path) -> None:
     assert link.best.value == max(cell.value for pair, cell in matrix.cells.items() if "gpu2" in pair)
 
 
-def test_warm_caches_have_a_mode_of_their_own(tmp_path: Path) -> None:
-    """Would catch a result from a cache beside those over the link."""
-    build = sample_run.four_pairs()
-    flow = [("gpu0:device", "gpu1:device", "gpu1")]
-    build.measure("copy", flow, 900.0, cache="warm")
-    found = explored(build, tmp_path)
-    assert found.warm
-    assert [rate for _, rate, _ in ways(found, "gpu0>gpu1", "1 GiB")] == ["394"]
-    assert ways(found, "gpu0>gpu1", "1 GiB", mode=WARM_BIT) == [("copy, read", "900", LEADER)]
-
-
 def test_a_question_is_an_address(tmp_path: Path) -> None:
     """Would catch a finding that links to another pair, size or mode, or to what the map does not have."""
     cells = Index.of(RunFolder(sample_run.h200x4(sizes=(sample_run.GIB,)).write(tmp_path))).cells
@@ -132,25 +121,6 @@ def test_a_question_is_an_address(tmp_path: Path) -> None:
     assert question(both) == "pair=gpu0%3Egpu1&size=1+GiB&both=1"
     others = [cell for cell in cells if cell.record.pattern == "fan-in"]
     assert {question(cell) for cell in others} == {""}
-
-
-def test_few_rounds_are_listed_and_not_ranked(tmp_path: Path) -> None:
-    """Would catch a winner among results of one round, or results that are left out."""
-    build = sample_run.Builder(sample_run.topology(2), rounds=1)
-    for interface, rate in (("kernel", 370.0), ("copy", 396.0)):
-        build.measure(interface, [("gpu0:device", "gpu1:device", "gpu0")], rate)
-    told = ways(explored(build, tmp_path), "gpu0>gpu1", "1 GiB")
-    assert [(way, verdict) for way, _, verdict in told] == [
-        ("copy, write", TOO_FEW_ROUNDS),
-        ("kernel, write", TOO_FEW_ROUNDS),
-    ]
-
-
-def test_nothing_to_explore(tmp_path: Path) -> None:
-    """Would catch an empty map on the page of a run of latencies."""
-    build = sample_run.Builder(sample_run.topology(0))
-    sample_run.cpu_chase(build, 2**20)
-    assert explorer(Index.of(RunFolder(build.write(tmp_path))), str) is None
 
 
 def test_no_word_claims_a_measurement(tmp_path: Path) -> None:

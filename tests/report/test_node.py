@@ -126,15 +126,6 @@ def test_apus_hold_their_cpu() -> None:
         assert all(nic.bottom + 10 < frame.y or nic.y > frame.bottom + 10 for frame in drawing.packages)
 
 
-def test_hosts_and_nics() -> None:
-    """Would catch a machine of two hosts that looks like one, or NICs that are left out."""
-    topology = topology_of(library.load("frontier-mi250x-2"))
-    drawing = draw(topology, unmeasured(topology))
-    assert drawing.hosts == 2
-    assert {"nic0", "nic1", "nic2", "nic3"} <= set(boxes(drawing))
-    assert stroke(drawing, "nic0 – cpu3").shade == "none"
-
-
 def test_switches_and_nics_of_a_server() -> None:
     """Would catch PCI Express switches on the wrong level."""
     devices = [Device("cpu0", "cpu", "CPU"), *(Device(f"gpu{n}", "gpu", "GPU") for n in range(2))]
@@ -283,12 +274,3 @@ def test_two_hosts_have_a_row_with_what_passes_between_them(tmp_path: Path) -> N
     assert strokes[0].details.startswith("host0:gpu0>host1:gpu0: 22.8 GB/s (91 % of the peak), mpi")
     assert all(node.box.bottom <= drawn.height for node in drawn.nodes)
     assert min(node.box.y for node in drawn.nodes[len(plain.nodes) :]) > plain.height - 10
-
-
-def test_one_host_has_no_row(tmp_path: Path) -> None:
-    """Would catch a network below a single node."""
-    build = sample_run.Builder(sample_run.topology(2))
-    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 396.0)
-    index = Index.of(RunFolder(build.write(tmp_path)))
-    drawn = draw(index.topology, link_rates(index, []))
-    assert with_hosts(drawn, index) is drawn

@@ -8,13 +8,11 @@ import pytest
 
 from byteways.explain.claims.importance import NO_DIFFERENCE_IMPORTANCE
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import chases, concurrent
 from byteways.explain.results.summary import cells
 from byteways.explain.subjects import interference, loaded
 from byteways.explain.subjects import interference as company
 from byteways.explain.subjects.interference import slowdowns
 from byteways.explain.subjects.loaded import load_curves
-from byteways.explain.tables import tables
 from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report.few_records import GB, MIB, Fixture, flow, record
@@ -36,18 +34,6 @@ def walked() -> Fixture:
         for pause, rate, ns in points
     ]
     return Fixture([record("pointer-chase", [WALK], 340.0), *beside])
-
-
-def test_points_of_one_load_are_one_curve(walked: Fixture) -> None:
-    """Catches a curve for every pause, points in another order than the load's, or a walk without its idle
-    figure.
-    """
-    [curve] = load_curves(cells(walked.records))
-    assert (curve.walk.walker, curve.walk.memory) == ("gpu0", "gpu0:device")
-    assert curve.load == "copy gpu0>gpu1 by gpu0"
-    assert [point.load_bytes_per_s / GB for point in curve.points] == [30, 200, 390]
-    assert [point.cell.value for point in curve.points] == [350.0, 400.0, 700.0]
-    assert curve.idle is not None and curve.idle.value == 340.0
 
 
 @pytest.mark.parametrize(
@@ -150,14 +136,6 @@ def test_a_wide_interval_keeps_no_speed(half: float, warnings: list[str], free: 
     assert finding.importance <= NO_DIFFERENCE_IMPORTANCE  # what costs nothing comes late
 
 
-def test_a_loaded_walk_is_no_latency_of_the_machine(walked: Fixture) -> None:
-    """Catches loaded figures in the latency tables, or nanoseconds among rates of concurrent flows."""
-    found = cells(walked.records)
-    assert [cell.value for cell in chases(found)] == [340.0]
-    assert concurrent(found) == []
-    assert not tables(walked).patterns
-
-
 def test_what_a_load_does_to_a_walk_is_said(walked: Fixture) -> None:
     """Catches a finding that names another load than the worst, or one that the intervals do not bear out."""
     [finding] = loaded.loaded_latency(Index(walked))
@@ -243,10 +221,3 @@ def test_the_table_says_what_was_not_measured(disturbed: Fixture) -> None:
     [table] = topic.tables
     assert [row[4] for row in table.rows] == ["1.09", "1.41", "(1.00)"]
     assert [row[5] for row in table.rows] == ["394", "not measured", "394"]
-
-
-def test_a_run_without_company_has_neither_topic() -> None:
-    """Catches an empty part of the report."""
-    run = Fixture([record("copy", [COPY], 394 * GB)])
-    assert loaded.topic(run, cells(run.records)) is None
-    assert interference.topic(run, cells(run.records)) is None

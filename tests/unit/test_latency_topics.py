@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -13,7 +11,7 @@ from byteways.explain.claims.finding import Finding
 from byteways.explain.display.topic import Topic, TopicTable
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
-from byteways.explain.subjects import calls, loaded
+from byteways.explain.subjects import loaded
 from byteways.explain.subjects.calls import launches, small_copies
 from byteways.explain.subjects.ping_pong import cores, places
 from byteways.explain.topics import topics
@@ -157,30 +155,6 @@ def test_the_best_place_of_the_flags_is_said(tmp_path: Path, by_poll: float, say
     ]
 
 
-def test_cpus_are_no_gpu(tmp_path: Path) -> None:
-    """Catches a word from CPU to CPU pooled with those from CPU to GPU, or lost."""
-    build = sample_run.Builder(sample_run.topology(1, cpus=2))
-    ping_pong(build, "cpu0", "gpu0", "cpu0:pinned", "cpu0:pinned", 1900.0)
-    ping_pong(build, "cpu0", "cpu1", "cpu0:pinned", "cpu0:pinned", 300.0)
-    assert titles(places, build, tmp_path) == [
-        "Between CPU and GPU, one-way latency is 950 ns with both words in host memory (pinned)",
-        "Between CPUs, one-way latency is 150 ns with both words in host memory (pinned)",
-    ]
-
-
-def test_unlike_links_have_no_common_median(tmp_path: Path) -> None:
-    """Catches a median over the near and the far CPU of a GPU, and memories ranked by who used them."""
-    build = sample_run.Builder(sample_run.topology(1, cpus=2))
-    for cpu, host_ns, gpu_ns in (("cpu0", 1900.0, 1900.0), ("cpu1", 2500.0, 2500.0)):
-        ping_pong(build, cpu, "gpu0", f"{cpu}:pinned", f"{cpu}:pinned", host_ns)
-        if cpu == "cpu1":
-            ping_pong(build, cpu, "gpu0", "gpu0:device", "gpu0:device", gpu_ns)
-    near, far = Index(RunFolder(build.write(tmp_path))).class_between("cpu0", "gpu0"), "Best over "
-    (found,) = places(Index(RunFolder(tmp_path)))
-    assert found.title.startswith(f"Between CPU and GPU ({near}), one-way latency is 950 ns with both words")
-    assert "longer" not in found.title and far in found.detail and "1.25 µs" in found.detail
-
-
 def test_near_cores_are_counted(tmp_path: Path) -> None:
     """Catches a median that hides the pairs which share a core."""
     build = sample_run.Builder(sample_run.topology(0))
@@ -238,16 +212,6 @@ def test_columns_of_calls(tmp_path: Path) -> None:
         ("Small copies", ("copy", "size")),
     ]
     assert [table.numeric for table in topic.tables] == [(1, 2, 3), (1, 2, 3, 4)]
-
-
-@pytest.mark.parametrize(
-    ("interface", "waits"),
-    [("synchronize", True), ("launch", False), ("event", False), ("unregister", False)],
-)
-def test_which_call_blocks(interface: str, waits: bool) -> None:
-    """Catches a call that nothing can run behind told as one that others follow."""
-    told: Any = SimpleNamespace(record=SimpleNamespace(interface=interface, options={}))
-    assert calls._is_host_call(told) is waits
 
 
 def test_values_of_variables_in_a_title_are_left() -> None:

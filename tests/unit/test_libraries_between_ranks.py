@@ -35,22 +35,6 @@ def sent_by_both(build: Builder) -> None:
     trip_xccl(build, 8, 16e3)
 
 
-def test_libraries_have_message_tables_of_their_own(tmp_path: Path) -> None:
-    """Catches messages of two libraries pooled in one figure, and round trips beside the other's rates."""
-    build = Builder(run_builder.topology(2))
-    sent_by_both(build)
-    index = read(build, tmp_path)
-    mpi, xccl = topic_of(index, "messages").tables
-    assert mpi.title == "MPI, 0/gpu0>1/gpu1, device memory, warm, default window"
-    assert xccl.title == "NCCL, 0/gpu0>1/gpu1, device memory, warm"
-    assert column(mpi, "unidirectional, GB/s") == ["", "1", "50", "300"]
-    assert column(xccl, "unidirectional, GB/s") == ["", "0.5", "80", "360"]
-    assert column(mpi, "latency, µs") == ["3", "", "", ""]
-    assert column(xccl, "latency, µs") == ["8", "", "", ""]
-    assert "messages in a window" not in xccl.headings and "window" not in xccl.note
-    assert xccl.note == "NCCL 2.28.3" and mpi.note == ""
-
-
 def test_message_findings_name_the_library(tmp_path: Path) -> None:
     """Catches a finding on NCCL that speaks of MPI, or has half of the other's greatest bandwidth."""
     build = Builder(run_builder.topology(2))

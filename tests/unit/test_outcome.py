@@ -13,7 +13,7 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.record.evidence import EvidenceFields
 from byteways.record.record import RECORD_FIELDS
-from byteways.run.work.health import HealthMonitor, throttle_names
+from byteways.run.work.health import HealthMonitor
 from byteways.run.work.outcome import misplaced, on_other_pages, outcome_of
 
 HOST = "cpu0:pageable"
@@ -273,25 +273,6 @@ def test_health_warnings(after: dict[str, Any], warned: list[str]) -> None:
     changes = HealthMonitor.compare(gpu_case("unidirectional", "gpu0>gpu1"), before, now, 100)
     assert [warning.id for warning in changes.warnings] == warned
     assert changes.health["gpu0"]["before"]["memory_clock_mhz"] == 3201
-
-
-def test_throttle_names() -> None:
-    """Would catch an idle GPU (bit 0) that is called throttled."""
-    assert throttle_names(0x1) == ""
-    assert throttle_names(0x8 | 0x80) == "hardware slowdown, power brake"
-
-
-def test_monitor_without_gpus_asks_nothing() -> None:
-    """Would catch NVML opened on a machine without a GPU."""
-    assert HealthMonitor(None, {}).read(["cpu0"]) == {}  # type: ignore[arg-type]
-
-
-def test_monitor_asks_for_what_has_a_uuid() -> None:
-    """Would catch a CPU, which has no UUID, ending a reading, and a GPU that is left out with it."""
-    management = SimpleNamespace(report=SimpleNamespace(usable=True), health=lambda uuid: f"health of {uuid}")
-    core = SimpleNamespace(Error=RuntimeError, Management=lambda simulator: management)
-    monitor = HealthMonitor(core, {"gpu0": "GPU-1"})  # type: ignore[arg-type]
-    assert monitor.read(["cpu0", "gpu0", "gpu1"]) == {"gpu0": "health of GPU-1"}
 
 
 @pytest.mark.parametrize(

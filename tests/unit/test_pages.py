@@ -52,13 +52,6 @@ def test_a_prefetch_beside_the_fastest_interface(build: sample_run.Builder, tmp_
     assert [row[-2:] for row in table.rows] == [("kernel", "100"), ("kernel", "200"), ("kernel", "47")]
 
 
-def test_no_slow_down_within_the_intervals(build: sample_run.Builder, tmp_path: Path) -> None:
-    """Catches a sentence about a difference that the figures do not allow."""
-    build.measure("prefetch", PAIR, 100.0)
-    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 100.1)
-    assert not [title for title in about_pages(build, tmp_path)[0] if title.startswith("Prefetching")]
-
-
 def test_which_way_is_fastest_at_which_size(build: sample_run.Builder, tmp_path: Path) -> None:
     """Catches spans that run over a size at which another way, or none, is fastest."""
     rates = {
@@ -119,12 +112,6 @@ def test_what_nobody_can_tell_is_said(build: sample_run.Builder, tmp_path: Path)
     assert topic is not None
     (table,) = topic.tables
     assert table.rows[0][-1] == "unknown" and "unknown" in table.note
-
-
-def test_a_run_without_such_pages_shows_nothing(build: sample_run.Builder, tmp_path: Path) -> None:
-    """Catches an empty section."""
-    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 100.0)
-    assert about_pages(build, tmp_path)[1] is None
 
 
 def test_each_size_of_a_span_has_its_claims(build: sample_run.Builder, tmp_path: Path) -> None:

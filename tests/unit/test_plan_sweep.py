@@ -45,12 +45,6 @@ def test_unidirectional_takes_every_pair_by_each_end() -> None:
     assert {"gpu0>gpu1 gpu0", "gpu0>gpu1 gpu1", "gpu1>gpu0 gpu0", "gpu3>gpu3 gpu3"} <= set(found)
 
 
-@pytest.mark.parametrize(("same", "count"), [("also", 28), ("never", 24), ("only", 4)])
-def test_same_device(same: str, count: int) -> None:
-    """Catches pairs of a device with itself where they were not wanted, or missing where they were."""
-    assert len(cases(f'{GPUS}same_device = "{same}"')) == count
-
-
 @pytest.mark.parametrize(
     ("executor", "expected"),
     [
@@ -114,22 +108,6 @@ def test_all_pairs_is_one_case_of_all_flows() -> None:
     assert all(flow.executor == flow.destination.device for flow in case.flows)
 
 
-def test_interference_of_each_position() -> None:
-    """Catches a flow that disturbs itself, and positions (opposite, same source, …) missing or repeated."""
-    beside = 'beside_source = "gpu*:device"\nbeside_destination = "gpu*:device"\nexecutor = "source"\n'
-    lines = f'{GPUS}same_device = "never"\npattern = "interference"\n{beside}'
-    assert len(cases(lines)) == 12 * 11
-    found = [case.path for case in cases(f'{lines}pairs = "per-link-class"')]
-    assert found == [
-        "gpu0>gpu1 beside gpu0>gpu2",
-        "gpu0>gpu1 beside gpu1>gpu0",
-        "gpu0>gpu1 beside gpu1>gpu2",
-        "gpu0>gpu1 beside gpu2>gpu0",
-        "gpu0>gpu1 beside gpu2>gpu1",
-        "gpu0>gpu1 beside gpu2>gpu3",
-    ]
-
-
 def test_one_pair_of_each_link_class() -> None:
     """Catches every pair being measured where one stands for all, or classes that are merged."""
     assert by_executor(cases(f'{GPUS}pairs = "per-link-class"')) == [
@@ -171,43 +149,6 @@ def test_near_without_a_known_domain_is_the_first() -> None:
 CHASE = 'interface = "pointer-chase"\nexecutor = "gpu*"\n'
 
 
-def test_a_chase_walks_one_buffer() -> None:
-    """Catches a chase over two buffers, or a missing pair of executor and owner."""
-    found = cases(f'{CHASE}buffer = "gpu*:device"')
-    assert len(found) == 16
-    assert all(case.flows[0].source == case.flows[0].destination for case in found)
-    assert all((case.pattern, case.cache) == ("unidirectional", "warm") for case in found)
-    assert len(cases(f'{CHASE}buffer = "gpu*:device"\nsame_device = "only"')) == 4
-    assert len(cases(f'{CHASE}buffer = "gpu*:device"\nsame_device = "never"')) == 12
-    near = cases(f'{CHASE}buffer = "cpu*:pinned"\npairs = "near"', TWO_DOMAINS)
-    assert [f"{case.flows[0].executor} {case.flows[0].source.device}" for case in near] == [
-        "gpu0 cpu0",
-        "gpu1 cpu0",
-        "gpu2 cpu1",
-        "gpu3 cpu1",
-    ]
-
-
-def test_a_chase_of_each_link_class() -> None:
-    """Catches own, peer and host memory being taken for one class."""
-    lines = 'buffer = ["gpu*:device", "cpu*:pinned"]\npairs = "per-link-class"'
-    found = [(case.flows[0].executor, str(case.flows[0].source)) for case in cases(CHASE + lines)]
-    assert found == [("gpu0", "gpu0:device"), ("gpu1", "gpu0:device"), ("gpu0", "cpu0:pinned")]
-
-
-def test_axes_are_multiplied() -> None:
-    """Catches an axis that is not swept."""
-    lines = ends("gpu0:device", "gpu1:device", "kernel") + (
-        'executor = "source"\ncache = ["cold", "warm"]\noptions = { blocks = [8, 16], threads = 512 }\n'
-        'environment = { A = ["0", "1"] }'
-    )
-    found = cases(lines)
-    assert len(found) == 8
-    assert {case.options["blocks"] for case in found} == {8, 16}
-    assert {case.options["threads"] for case in found} == {512}
-    assert {case.environment["A"] for case in found} == {"0", "1"}
-
-
 def test_first_touch() -> None:
     """Catches a buffer touched by its owner counting as another case than the plain one."""
     found = cases(
@@ -218,25 +159,6 @@ def test_first_touch() -> None:
         "cpu0:pageable@cpu1",
         "cpu1:pageable@cpu0",
         "cpu1:pageable",
-    ]
-
-
-def test_memory_globs_keep_to_what_an_device_can_own() -> None:
-    """Catches device memory of a CPU in the plan because a glob of memories matched it."""
-    found = cases(ends("*:*", "gpu0:device") + 'executor = "destination"')
-    assert {str(case.flows[0].source) for case in found if case.flows[0].source.device == "gpu1"} == {
-        "gpu1:device",
-        "gpu1:device-fine",
-        "gpu1:device-uncached",
-        "gpu1:ipc",
-        "gpu1:managed",
-        "gpu1:managed-coarse",
-        "gpu1:pool",
-        "gpu1:vmm",
-    }
-    assert "cpu0:device" not in {str(case.flows[0].source) for case in found}
-    assert [str(case.flows[0].source) for case in cases(ends("cpu0:device", "gpu0:device"))] == [
-        "cpu0:device"
     ]
 
 

@@ -88,34 +88,6 @@ def test_more_ranks_than_gpus_or_cores() -> None:
     assert default_ranks(topology) == 2 and default_ranks(host(2, 8, 4)[0]) == 4
 
 
-def test_messages_go_between_every_ordered_pair() -> None:
-    """Catches a pair that is left out, a rank that sends to itself, and a direction that is taken twice."""
-    there = cases(f'interface = "mpi"\n{ENDS}', 3, *host(1))
-    assert {case.path for case in there} == {f"{a}/cpu0>{b}/cpu0" for a in "012" for b in "012" if a != b}
-    both = cases(f'interface = "mpi"\npattern = "bidirectional"\n{ENDS}', 3, *host(1))
-    assert {case.path for case in both} == {"0/cpu0<>1/cpu0", "0/cpu0<>2/cpu0", "1/cpu0<>2/cpu0"}
-    assert all(
-        str(case.flows[1].source) == f"{case.flows[0].destination.rank}/cpu0:pageable" for case in both
-    )
-
-
-def test_one_pair_for_each_class_of_links() -> None:
-    """Catches pairs that are alike and all measured."""
-    found = cases(f'interface = "mpi"\npairs = "per-link-class"\n{ENDS}', 4, *host(2))
-    assert {case.path for case in found} == {"0/cpu0>1/cpu1", "0/cpu0>2/cpu0"}
-
-
-def test_collectives_have_the_buffers_of_all_ranks() -> None:
-    """Catches a rank without its buffers, groups that are missing, and identities that lose ranks."""
-    text = f'interface = "mpi"\npattern = "allreduce"\ngroups = "powers"\n{ENDS}'
-    found = cases(text, 6, *host(1))
-    assert {case.ranks for case in found} == {(0, 1), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5)}
-    assert {case.path for case in found} == {f"allreduce:0-{last}/cpu0" for last in (1, 3, 5)}
-    for case in found:
-        assert Case.from_json(case.identity()) == case
-        assert [source.rank for source, _ in case.flows[0].pairs] == [*case.ranks]
-
-
 @pytest.mark.parametrize(
     ("sweep", "machine", "reasons"),
     [
@@ -157,30 +129,6 @@ def test_groups_of_a_collective(groups: str, sizes: list[int]) -> None:
     text = f'interface = "mpi"\npattern = "allreduce"\ngroups = "{groups}"\n{ENDS}'
     found = [len(case.ranks) for case in cases(text, 5, *host(1)) if case.size_bytes == 8]
     assert found == sizes
-
-
-def test_nccl_and_rccl_reach_host_memory_from_the_ranks_gpu() -> None:
-    """Catches a CPU that runs the library's kernels, pages that the GPU cannot reach, and a rank without a
-    GPU."""
-    topology, capabilities = host(2, 8, 2)
-    memory = {name: {**own, "pinned": YES} for name, own in capabilities.memory.items()}
-    machine = topology, replace(capabilities, memory=memory)
-    ends = (
-        'source = ["cpu*:pageable", "cpu*:pinned"]\ndestination = "cpu*:pinned"\nsize = 8\npairs = "first"\n'
-    )
-    text = f'name = "t"\ntitle = "t"\n[[sweep]]\nname = "s"\ninterface = "xccl"\ncache = "warm"\n{ends}'
-    found = make_plan(parse(text, file="toy.toml"), *machine, ranks=2).cases
-    assert {(one.case.flows[0].executor, str(one.case.flows[0].source)): one.reason for one in found} == {
-        ("gpu0", "0/cpu0:pinned"): None,
-        (
-            "gpu0",
-            "0/cpu0:pageable",
-        ): "kernels of gpu0 cannot touch pageable memory: it has no pageable memory access",
-    }
-    alone = make_plan(parse(text, file="toy.toml"), *host(1), ranks=2).cases
-    assert {one.reason for one in alone if one.case.flows[0].source.memory == "pageable"} == {
-        "xccl moves memory of GPUs, and cpu0 is a CPU"
-    }
 
 
 @pytest.mark.parametrize(("gpus", "reason"), [(2, None), (0, "HSA_ENABLE_SDMA is read by ROCm, and cpu")])
