@@ -17,21 +17,6 @@ from tests.report import sample_run
 GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB
 
 
-def test_damaged_lines_that_were_measured_again(tmp_path: Path) -> None:
-    """Would catch advice to resume a run that has a record of every case."""
-    build = sample_run.four_pairs()
-    build.extra_lines.append('{"case_id": "torn')
-    run = RunFolder(build.write(tmp_path))
-    said = []
-    for planned in (len(build.records), len(build.records) + 1):
-        run.manifest["planned"] = planned
-        said.append(next(one.detail for one in findings(run) if "could not be read" in one.title))
-    assert said == [
-        "Every case still has a record: those cases were measured again.",
-        "Their cases are missing; `byteways run --resume` measures them again.",
-    ]
-
-
 def test_clocks_that_are_held_back_name_the_gpu(tmp_path: Path) -> None:
     """Would catch throttling that is one word in a list of warnings."""
     build = sample_run.four_pairs()
@@ -102,14 +87,6 @@ def test_above_peak_is_a_finding(tmp_path: Path) -> None:
         "1 result above the nominal peak: copy gpu0:device > gpu1:device, write reaches 500 GB/s"
         in sample_run.sentences(build, tmp_path)
     )
-
-
-def test_above_peak_has_no_digit_too_many(tmp_path: Path) -> None:
-    """Would catch "487 GB/s" of a result whose interval is wider than a hundred of them."""
-    build = sample_run.Builder(sample_run.topology(2), spread=0.1)
-    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 487.3, peak=200)
-    (said,) = [one for one in sample_run.sentences(build, tmp_path) if "above the nominal peak" in one]
-    assert said.endswith("write reaches 500 GB/s")
 
 
 def serialised(

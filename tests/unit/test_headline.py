@@ -26,20 +26,6 @@ def cell(build: sample_run.Builder, folder: Path, column: int = -1) -> str:
     return row[column]
 
 
-def test_a_machine_with_gpus(tmp_path: Path) -> None:
-    """Would catch a kind of pair or a size that is lost, and a lead of another interface or size."""
-    found = of(sample_run.h200x4(), tmp_path)
-    assert found.size_names == ("4 KiB", "1 MiB", "1 GiB")
-    rows = rows_of_text(found)
-    assert [row[0] for row in rows] == ["host > GPU", "GPU > host", "GPU > GPU, NVLink4 ×18", "inside a GPU"]
-    assert rows[2][3] == "copy 396 GB/s, 5.7 % over kernel"
-    assert rows[0][3] == "copy 55.4 GB/s, no alternative at this size"
-    data = best_first(found)
-    assert len(data) == 12
-    (entry,) = [one for one in data if (one["between"], one["size_bytes"]) == ("host > GPU", GIB)]
-    assert (entry["interface"], entry["how"], entry["next"]) == ("copy", "read, pinned", None)
-
-
 @pytest.mark.parametrize(
     ("rate", "spread", "text"),
     [

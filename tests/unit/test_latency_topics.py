@@ -90,25 +90,6 @@ def test_cores_are_a_matrix_and_classes(tmp_path: Path) -> None:
     assert by_row(matrix)["1.0"]["0.0"] == "150"
 
 
-def test_calls_have_both_paces_in_one_row(tmp_path: Path) -> None:
-    """Catches the host's time in the device's column, and paces that are not of one case."""
-    build = sample_run.Builder(sample_run.topology(2))
-    for gpu in ("gpu0", "gpu1"):
-        word = [(f"{gpu}:device", f"{gpu}:device", gpu)]
-        small = {"size": 8, "cache": "warm"}
-        build.measure("launch", word, 0.0, latency_ns=2100.0, submit_ns=1800.0, **small)
-        waited = {"pace": "one-at-a-time"}
-        build.measure("launch", word, 0.0, latency_ns=7000.0, options=waited, **small)
-        build.measure("synchronize", word, 0.0, latency_ns=900.0, **small)
-    topic = told(build, tmp_path / "run", "calls")
-    assert topic is not None
-    (table,) = topic.tables
-    assert table.rows == (
-        ("GPU: launch", "2.1 µs", "1.8 µs", "7 µs"),
-        ("GPU: synchronize", "", "", "900 ns"),
-    )
-
-
 def test_small_copies_are_those_that_were_also_waited_for(tmp_path: Path) -> None:
     """Catches every small copy of a run being called a cost of calls, and large ones in a table of small."""
     build = sample_run.Builder(sample_run.topology(2))
@@ -180,38 +161,6 @@ def test_a_noisy_call_says_so(tmp_path: Path) -> None:
     for rule in (launches, small_copies):
         [title] = titles(rule, build, tmp_path / rule.__name__)
         assert title.endswith(" (noisy)")
-
-
-def test_a_launch_is_said_in_both_paces(tmp_path: Path) -> None:
-    """Catches the cost of a call that is waited for under that of one in a full queue."""
-    build = sample_run.Builder(sample_run.topology(1))
-    at = [("gpu0:device", "gpu0:device", "gpu0")]
-    build.measure("launch", at, 0.0, size=8, cache="warm", latency_ns=1450.0, submit_ns=3000.0)
-    waited = {"pace": "one-at-a-time"}
-    build.measure("launch", at, 0.0, size=8, cache="warm", latency_ns=10100.0, options=waited)
-    (found,) = launches(Index(RunFolder(build.write(tmp_path))))
-    assert found.title == (
-        "GPU kernel launch: 1.45 µs back to back, 10.1 µs (7 times as long) when each is waited for"
-    )
-    (claim,) = found.claims
-    assert claim.differ
-
-
-def test_columns_of_calls(tmp_path: Path) -> None:
-    """Catches figures that stand to the left, and the columns of one table taken for those of the other."""
-    build = sample_run.Builder(sample_run.topology(2))
-    ends = [("gpu0:device", "gpu1:device", "gpu0")]
-    build.measure("copy", ends, 0.5, size=KIB)
-    build.measure("copy", ends, 0.1, size=KIB, options={"pace": "one-at-a-time"})
-    call = [("gpu0:device", "gpu0:device", "gpu0")]
-    build.measure("launch", call, 0.0, size=8, cache="warm", latency_ns=2100.0)
-    topic = told(build, tmp_path, "calls")
-    assert topic is not None
-    assert [(table.title, table.headings[: len(table.headings) - 3]) for table in topic.tables] == [
-        ("Calls", ("call",)),
-        ("Small copies", ("copy", "size")),
-    ]
-    assert [table.numeric for table in topic.tables] == [(1, 2, 3), (1, 2, 3, 4)]
 
 
 def test_values_of_variables_in_a_title_are_left() -> None:
