@@ -70,10 +70,9 @@ def all_verified(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return records
 
 
-@pytest.mark.parametrize(("machine", "ranks"), [("h200-x4", 4), ("elcap-mi300a", 2)])
-def test_every_mode_is_exact(tmp_path: Path, machine: str, ranks: int) -> None:
+def test_every_mode_is_exact(tmp_path: Path) -> None:
     """Catches a rank that meets another operation of its peers, and epochs that a graph repeats."""
-    records = all_verified(measured(tmp_path, MODES, "--machine", machine, "--ranks", str(ranks)))
+    records = all_verified(measured(tmp_path, MODES, "--machine", "h200-x4", "--ranks", "4"))
     said = {one["engine_evidence"].partition(", among ")[0].rpartition(": ")[2] for one in records}
     assert {"allreduce, one-shot, protocol LL", "allreduce, two-shot, protocol Simple"} <= said
     for launch, words in (

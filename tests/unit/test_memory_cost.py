@@ -13,8 +13,6 @@ from byteways.explain.subjects.memory_kinds import topic as kinds_topic
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.legality import refusal
 from byteways.plan.memory_steps import held_bytes
-from byteways.plan.planner import make_plan
-from byteways.plan.suite import load
 from byteways.record.record import Record
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
@@ -83,15 +81,6 @@ def test_peers_that_are_not_open_are_refused() -> None:
 def test_what_a_case_holds_is_bounded(size: int, held: int) -> None:
     """Catches a plan that counts less than the native core takes."""
     assert held_bytes(size) == held
-
-
-@pytest.mark.parametrize("suite", ["memory", "memory-cost"])
-@pytest.mark.parametrize("machine", ["two_cores", "h200x4", "frontier"])
-def test_suites_plan_on_every_machine(suite: str, machine: str) -> None:
-    """Catches a suite that asks for nothing, or runs into a refusal that has no sentence."""
-    plan = make_plan(load(suite), *getattr(machines, machine)())
-    assert any(entry.reason is None for entry in plan.cases)
-    assert all(entry.reason is None or len(entry.reason) > 20 for entry in plan.cases)
 
 
 def record(

@@ -177,7 +177,7 @@ def test_no_verdict_on_a_recorded_run_turns_round_with_noise(key: str) -> None:
     study, whole = load(key), RunFolder(recorded(f"h200x2/{key}"))
     told = {one.claim.id: one for one in compare(study, whole).verdicts}
     draw = random.Random(key)
-    for _ in range(4):
+    for _ in range(2):
         records = [shaken(one, draw.uniform(1 / 1.01, 1.01)) for one in whole.records]
         moved = SimpleNamespace(
             manifest=whole.manifest, topology=whole.topology, records=records, damaged_lines=0
