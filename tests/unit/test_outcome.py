@@ -15,6 +15,7 @@ from byteways.record.evidence import EvidenceFields
 from byteways.record.record import RECORD_FIELDS
 from byteways.run.work.health import HealthMonitor
 from byteways.run.work.outcome import misplaced, on_other_pages, outcome_of
+from byteways.run.work.outcome_fields import Outcome
 
 HOST = "cpu0:pageable"
 #: What the core notes of most interfaces.
@@ -209,7 +210,8 @@ def test_every_field_of_an_outcome_is_a_field_of_a_record() -> None:
     outcome = outcome_of(
         gpu_case("bidirectional", "gpu0>gpu1", "gpu1>gpu0"), measurement(2), buffers(2, {0: 8})
     )
-    assert set(outcome) - {"samples"} <= {*RECORD_FIELDS}  # those lie in a file of their own
+    assert {*Outcome.__annotations__} - {"samples"} <= {*RECORD_FIELDS}  # those lie in a file of their own
+    assert {*outcome} <= {*Outcome.__annotations__}
 
 
 def test_misplaced_pages_are_warned_of() -> None:
