@@ -21,7 +21,7 @@ from byteways.record import warnings
 from byteways.record.physical import judged, judged_all
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.recording import measured_record
+from byteways.run.conduct.recording import measured_record, request_fields
 from byteways.topology.model import Device, Link, Topology
 from scripts.unpack_examples import recorded
 from tests.changed import replace
@@ -70,16 +70,7 @@ def case(*flows: Flow, interface: str = "copy", pattern: str = "unidirectional",
 
 def record(wanted: Case, **changed: Any) -> Record:
     fields: dict[str, Any] = {
-        "case_id": wanted.case_id,
-        "round": 0,
-        "sweep": "s",
-        "category": wanted.category,
-        "executor": ",".join(wanted.executors),
-        "access": wanted.access,
-        "path": wanted.path,
-        "source": str(wanted.flows[0].source),
-        "destination": str(wanted.flows[0].destination),
-        **wanted.identity(),
+        **request_fields(PlannedCase(wanted, "s", 0, 1.0, 0.01)),
         "status": "measured",
         "reason": None,
         "method_version": 4,
