@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from byteways.explain.claims.wording import LEADER, NO_DIFFERENCE
 from byteways.explain.node_matrix import node_matrix
 from byteways.explain.results.index import Index
 from byteways.record.run_folder import RunFolder
 from byteways.record.simulation_mark import relabel_as_simulated
 from byteways.record.warnings import Warning
-from byteways.report.explore import BIDIRECTIONAL_BIT, Explorer, explorer, question
+from byteways.report.explore import Explorer, explorer, question
 from byteways.report.node.rates import gb_per_s, link_rates
 from tests.report import sample_run
 
@@ -65,30 +64,6 @@ def test_plain_ways_come_first_among_equals(tmp_path: Path) -> None:
         ),
         ("kernel", ["kernel, read, pinned", "kernel, read, pinned, copy_engine=1"]),
     ]
-
-
-def test_ways_are_ranked_by_claims(tmp_path: Path) -> None:
-    """Would catch an order or a verdict that differs from the claims, or figures of another pair."""
-    found = explored(sample_run.h200x4(), tmp_path)
-    told = ways(found, "gpu0>gpu1", "1 GiB")
-    assert [way for way, _, _ in told][:3] == ["copy, write", "copy, read", "kernel, read"]
-    assert [verdict for _, _, verdict in told] == [
-        LEADER,
-        NO_DIFFERENCE,
-        "5.4 % less",
-        "6.7 % less",
-        "7.5 % less",
-    ]
-    assert [rate for _, rate, _ in told] == ["396", "394", "375", "370", "367"]
-    (both,) = ways(found, "gpu0>gpu1", "1 GiB", mode=BIDIRECTIONAL_BIT)
-    assert both == ("copy, write", "784", LEADER)
-    assert (found.pair, found.sizes[found.size][1], found.has_peaks, found.bidirectional) == (
-        "gpu0>gpu1",
-        "1 GiB",
-        True,
-        True,
-    )
-    assert found.data["links"]["gpu0>gpu1"] == ["gpu0 – nvswitch", "gpu1 – nvswitch"]
 
 
 def test_one_way_stands_for_equal_pairs(tmp_path: Path) -> None:

@@ -246,19 +246,6 @@ def test_numbers_do_not_cover_each_other() -> None:
         assert all(abs(x - u) > 20 or abs(y - v) >= NUMBER_HEIGHT for u, v in places[index + 1 :])
 
 
-def test_bundles_differ_from_single_links(tmp_path: Path) -> None:
-    """Would catch ×1 and ×4 drawn alike."""
-    topology = topology_of(library.load("frontier-mi250x"))
-    build = sample_run.Builder(topology)
-    for a, b, rate, peak in ((0, 1, 150.0, 200), (0, 6, 76.0, 100), (0, 2, 38.0, 50)):
-        build.measure("kernel", [(f"gpu{a}:device", f"gpu{b}:device", f"gpu{a}")], rate, peak=peak)
-    drawing = drawn(build, tmp_path)
-    told = [stroke(drawing, f"gpu0 – gpu{b}") for b in (1, 6, 2)]
-    assert [one.strands for one in told] == [4, 2, 1]
-    assert told[0].width > 1.9 * told[1].width > 3.6 * told[2].width
-    assert [one.number for one in told] == ["150", "76", "38"]
-
-
 def test_two_hosts_have_a_row_with_what_passes_between_them(tmp_path: Path) -> None:
     """Would catch a second host that is not seen, or the rate of another path between them."""
     build = sample_run.Builder(replace(sample_run.topology(2), hosts=("host0", "host1")))

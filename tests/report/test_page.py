@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.display.chart import Axis, Chart, Point, ReferenceLine, Series
+from byteways.explain.display.chart import ReferenceLine
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
 from byteways.report import write_report
 from byteways.report.numbers import moment
-from byteways.report.packing import unpacked
 from byteways.report.page import Page, from_run
-from byteways.report.render import Deferred, render, script_json
-from byteways.text import visible, visible_data
+from byteways.report.render import render, script_json
+from byteways.text import visible_data
 from byteways.topology.model import Link, Topology
 from tests.changed import replace
 from tests.report import sample_run
@@ -221,33 +220,6 @@ def test_curves_have_the_figures_of_their_records(tmp_path: Path) -> None:
     assert [(point.x, point.y) for point in line.points] == [(sample_run.MIB, 209.0), (sample_run.GIB, 209.0)]
     (low, high) = line.points[0].low, line.points[0].high
     assert low is not None and high is not None and low <= 209.0 <= high
-
-
-def test_a_chart_leaves_its_defaults_to_the_page() -> None:
-    """Would catch a chart that is several times as large as its data, and a hostile name within it."""
-    points = (Point(4096, 1.23456789, text=HOSTILE), Point(8192, 2.0, 1.5, 2.5, open=True))
-    deferred = Deferred()
-    chart = Chart("title", "", Axis("size", "log", "bytes"), Axis("GB/s"), (Series("copy", points),))
-    assert (deferred.number(chart), deferred.number(chart), deferred.number(replace(chart, title="b"))) == (
-        0,
-        0,
-        1,
-    )
-    assert unpacked(deferred.packed())[0] == {
-        "title": "title",
-        "caption": "",
-        "x": {"label": "size", "scale": "log", "unit": "bytes"},
-        "y": {"label": "GB/s"},
-        "series": [
-            {
-                "label": "copy",
-                "points": [
-                    {"x": 4096, "y": 1.2346, "text": visible(HOSTILE)},
-                    {"x": 8192, "y": 2.0, "low": 1.5, "high": 2.5, "open": True},
-                ],
-            }
-        ],
-    }
 
 
 def test_empty_run(tmp_path: Path) -> None:

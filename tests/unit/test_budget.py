@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from byteways.plan.budget import BudgetCase
-from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite import load, parse
 from byteways.topology.model import Capabilities, Topology
@@ -25,14 +21,6 @@ SWEEP = (
     'interface = "copy"\nsource = "gpu0:device"\ndestination = "gpu*:device"\nsame_device = "never"\n'
     'executor = "source"\nsize = "64KiB..32MiB"\ncase_budget_s = 0.1\n'
 )
-
-
-def planned(budget_s: float, *priorities: int) -> Plan:
-    text = 'name = "mine"\ntitle = "Mine"\nrounds = 1\n'
-    for index, priority in enumerate(priorities):
-        sizes = SWEEP.replace("64KiB", f"{64 + index}KiB").replace("32MiB", f"{32 + index}MiB")
-        text += f'[[sweep]]\nname = "s{index}"\npriority = {priority}\n{sizes}\n'
-    return make_plan(parse(text, file="mine.toml"), *H200X4, budget_s=budget_s)
 
 
 def taken(plan: Plan) -> Counter[str]:
@@ -63,13 +51,6 @@ def test_a_sweep_of_expensive_cases_has_one_of_them() -> None:
     assert taken(made)["copies-to-host"] >= 1
 
 
-def test_what_comes_first_is_whole_and_importance_tells() -> None:
-    """Catches a matrix of all pairs with holes in it, and priorities that change nothing."""
-    counts = taken(planned(13, 2, 9, 7))
-    assert counts["s1"] == 33
-    assert 0 < counts["s0"] < counts["s2"]
-
-
 def test_of_what_comes_first_one_size_is_whole_before_the_next() -> None:
     """Catches a matrix of copies at one size and of kernels at another, each with holes."""
     sweep = SWEEP.replace('"copy"', '["copy", "kernel"]').replace("gpu0", "gpu*").replace("64KiB", "8MiB")
@@ -80,33 +61,3 @@ def test_of_what_comes_first_one_size_is_whole_before_the_next() -> None:
     sizes = Counter(case.size_bytes >> 20 for case in cases)
     assert list(sizes.values()).count(24) >= len(sizes) - 1
     assert sizes[32] == 24
-
-
-def test_what_a_sweep_has_can_be_compared() -> None:
-    """Catches cases that differ in everything at once, from which no curve or comparison follows."""
-    sweep = SWEEP.replace('"copy"', '["copy", "kernel"]')
-    text = f'name = "mine"\ntitle = "Mine"\nrounds = 1\n[[sweep]]\nname = "s"\n{sweep}\n'
-    made = make_plan(parse(text, file="mine.toml"), *H200X4, budget_s=8)
-    taken_cases = [entry.case for entry in made.cases if entry.reason is None]
-    places = Counter((case.path, case.size_bytes) for case in taken_cases)
-    assert 4 <= len(taken_cases) < 60
-    assert [*places.values()].count(2) >= len(places) - 1
-    assert len({path for path, _ in places}) == 3
-    assert {64 << 10, 32 << 20} <= {size for _, size in places}
-
-
-def test_of_each_sweep_sizes_and_partners_are_spread() -> None:
-    """Catches a short run that has all sizes of one pair and none of the others, or only small sizes."""
-    made = planned(8, 5, 5)
-    cases = [entry.case for entry in made.cases if entry.reason is None and entry.sweep == "s0"]
-    assert 6 <= len(cases) <= 20
-    assert len({case.path for case in cases}) == 3
-    sizes = {case.size_bytes for case in cases}
-    assert len(sizes) >= len(cases) // 3
-    assert {64 << 10, 32 << 20} <= sizes
-
-
-def wanted(source: str, destination: str, size: int = 4 << 20, **more: Any) -> BudgetCase:
-    ends = Buffer.parse(source), Buffer.parse(destination)
-    case = Case("memcpy", "unidirectional", (Flow(*ends, "cpu0"),), size, "warm", **more)
-    return BudgetCase(case, SimpleNamespace(case_budget_s=0.01), 0)  # type: ignore[arg-type]

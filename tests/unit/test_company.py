@@ -154,23 +154,6 @@ def test_what_a_load_does_to_a_walk_is_said(walked: Fixture) -> None:
     assert list(loaded.loaded_latency(Index(steady))) == []
 
 
-def test_the_topic_draws_the_idle_walk_first(walked: Fixture) -> None:
-    """Catches a curve that begins at its least load, and a simulated one that passes for a prediction."""
-    topic = loaded.topic(walked, cells(walked.records))
-    assert topic is not None
-    [chart] = topic.charts
-    assert [(point.x, point.y) for point in chart.series[0].points] == [
-        (0, 340),
-        (30, 350),
-        (200, 400),
-        (390, 700),
-    ]
-    assert "only in GPU memory" not in topic.lead
-    played = Fixture(walked.records, {"simulated": True})
-    simulated = loaded.topic(played, cells(played.records))
-    assert simulated is not None and "only in GPU memory" in simulated.lead
-
-
 BOUND = flow("gpu0:device", "gpu0:device", "gpu0")
 COPY = flow("gpu0:device", "gpu1:device", "gpu0")
 
@@ -201,17 +184,6 @@ def test_both_sides_of_a_pair_are_judged(disturbed: Fixture) -> None:
     assert by_kernel.own == pytest.approx(1900 / 1350)
     assert by_kernel.others is None  # its transfer was not measured alone
     assert arithmetic.own == pytest.approx(261 / 260) and not arithmetic.sure
-
-
-def test_what_a_transfer_costs_is_said(disturbed: Fixture) -> None:
-    """Catches a difference claimed within the intervals, or the costs of two works in one sentence."""
-    bound, arithmetic = company.transfer_costs(Index(disturbed))
-    assert bound.title == (
-        "Slowdown of memory-bound kernel on gpu0 during kernel gpu0>gpu1 by gpu0: 41 % longer and "
-        "copy gpu0>gpu1 by gpu0: 9.2 % longer"
-    )
-    assert "copy gpu0>gpu1 by gpu0: 99 %" in bound.detail
-    assert arithmetic.title == "Arithmetic on gpu0 is not slowed down during copy gpu0>gpu1 by gpu0"
 
 
 def test_the_table_says_what_was_not_measured(disturbed: Fixture) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
-from byteways.explain.subjects import energy
 from byteways.explain.subjects import energy as rules
 from tests.report.few_records import GB, Fixture, flow, in_rounds, record
 
@@ -38,21 +37,6 @@ def run_of(**figures: tuple[float, float | None]) -> Fixture:
             record(name.replace("_", "-"), [COPY], 370 * GB, energy=spent(name, *figure))
             for name, figure in figures.items()
         ]
-    )
-
-
-def test_the_least_leads_and_what_overlaps_is_no_rank() -> None:
-    """Catches energies ranked by their medians alone, the dearest way named first, a tie called a lead."""
-    run = run_of(kernel=(0.71, 0.02), copy=(0.33, 0.02), kernel_bulk=(0.345, 0.02))
-    [finding] = rules.energy(Index(run))
-    assert finding.title == (
-        "Least energy from gpu0:device to gpu1:device: copy or kernel-bulk, 0.33 J/GB; "
-        "kernel takes 2.2 times as much (0.71)"
-    )
-    assert finding.detail.startswith("copy 0.33 J (")
-    [alone] = rules.energy(Index(run_of(kernel=(0.71, 0.02), copy=(0.33, 0.02))))
-    assert alone.title == (
-        "Least energy from gpu0:device to gpu1:device: copy, 0.33 J/GB; kernel takes 2.2 times as much (0.71)"
     )
 
 
@@ -95,17 +79,6 @@ def test_one_replicate_with_a_figure_is_enough() -> None:
     assert not list(rules.no_energy(Index(Fixture([failed, *run_of(copy=(0.33, 0.02)).records]))))
     [finding] = rules.no_energy(Index(Fixture([failed, failed])))
     assert finding.title == "No energy result for 1 case: its counter did not advance"
-
-
-def test_the_table_has_interval_and_reasons() -> None:
-    """Catches a reason that is taken for a figure, and a figure without what it is known to."""
-    run = run_of(copy=(0.33, 0.02))
-    run.records += in_rounds([record("memcpy", [HOST], 10 * GB, energy=REASON)])
-    topic = energy.topic(run, cells(run.records))
-    assert topic is not None
-    figures, reasons = topic.tables
-    assert [row[2:4] for row in figures.rows] == [("0.33", "0.291 to 0.374")]
-    assert reasons.rows == (("no energy counter on cpu0", "1"),)
 
 
 def test_asking_for_energy_is_no_way_to_move_bytes() -> None:

@@ -99,22 +99,6 @@ def serialised(
     build.measure(interface, flows, rates, pattern="fan-out", warnings=[warning] if warned else [])
 
 
-def test_serialised_is_its_own_finding(tmp_path: Path) -> None:
-    """Would catch copies that ran one after another among harmless warnings, and figures in bytes/s."""
-    build = sample_run.Builder(sample_run.topology(3))
-    serialised("copy", build)
-    serialised("kernel", build, warned=False)
-    found = findings(RunFolder(build.write(tmp_path)))
-    finding = next(one for one in found if "were serialised" in one.title)
-    assert finding.title == "Concurrent copy flows were serialised: fan-out (1)"
-    assert finding.detail == (
-        "For example copy fan-out gpu0>gpu1,gpu2, write, 1 GiB: 389 GB/s together; the rates of the flows "
-        "while each ran add up to 778 GB/s. Their rates are time slices, not shares of a link. "
-        "The GPUs' copy engines process such copies one after another. kernel overlapped there."
-    )
-    assert not any("a warning" in finding.title for finding in found)
-
-
 @pytest.mark.parametrize(("apart", "leads"), [(413.0, False), (1556.0, True)])
 def test_flows_that_lost_little_in_turns_do_not_lead(tmp_path: Path, apart: float, leads: bool) -> None:
     """Catches a shortfall of 6 % of one case before the fastest interface."""
@@ -194,3 +178,56 @@ def test_a_result_at_its_peak_is_not_above_it(tmp_path: Path) -> None:
     run = RunFolder(build.write(tmp_path / "above"))
     (found,) = [one for one in findings(run) if "above the nominal" in one.title]
     assert found.detail.startswith("That is 111 % of 450 GB/s (")
+
+
+def test_corruption_and_failures_come_first(tmp_path: Path) -> None:
+    """Would catch wrong data being reported below a fast link."""
+    build = sample_run.h200x4()
+    flow = [("gpu0:device", "gpu1:device", "gpu0")]
+    bad = {"path": "gpu0>gpu1", "first_offset_bytes": 4096, "expected": "7", "got": "9", "bad_words": 3}
+    build.lose("corrupt", "3 words differ", "kernel-bulk", flow, corruption=bad)
+    build.lose("lost", "the worker died of SIGSEGV", "kernel-bulk", flow, size=MIB)
+    build.lose("timeout", "no answer for 30 s", "kernel-bulk", flow, size=KIB)
+    build.extra_lines.append('{"case_id": "torn')
+    found = findings(RunFolder(build.write(tmp_path)))
+    assert [finding.title for finding in found[:3]] == [
+        "Data arrived corrupt in 3 measurements",
+        "2 cases without a result: 1 lost its worker and 1 timed out",
+        "1 line of measurements.jsonl could not be read",
+    ]
+    assert found[0].detail == (
+        "First: kernel-bulk gpu0:device > gpu1:device, write. Offset 4096: expected 7, got 9; 3 wrong words "
+        "on gpu0>gpu1. Do not trust results on this path until this is explained."
+    )
+    assert "the worker died of SIGSEGV" in found[1].detail
+
+
+def test_damaged_lines_that_were_measured_again(tmp_path: Path) -> None:
+    """Would catch advice to resume a run that has a record of every case."""
+    build = sample_run.four_pairs()
+    build.extra_lines.append('{"case_id": "torn')
+    run = RunFolder(build.write(tmp_path))
+    said = []
+    for planned in (len(build.records), len(build.records) + 1):
+        run.manifest["planned"] = planned
+        said.append(next(one.detail for one in findings(run) if "could not be read" in one.title))
+    assert said == [
+        "Every case still has a record: those cases were measured again.",
+        "Their cases are missing; `byteways run --resume` measures them again.",
+    ]
+
+
+def test_threads_that_do_not_help(tmp_path: Path) -> None:
+    """Would catch more threads being praised when they are slower or within the noise."""
+    flow = [("cpu0:pageable", "cpu0:pageable", "cpu0")]
+    for rate, expected in (
+        (
+            9.8,
+            "No significant difference between 2 threads and one: 9.8 (9.72–9.88) vs 9.8 (9.72–9.88) GB/s",
+        ),
+        (4.9, "2 threads copy 50 % slower than one: 4.9 (4.86–4.94) vs 9.8 (9.72–9.88) GB/s"),
+    ):
+        build = sample_run.Builder(sample_run.topology(0))
+        build.measure("memcpy", flow, 9.8)
+        build.measure("memcpy-mt", flow, rate, launch={"blocks": 2, "threads": 1})
+        assert expected in sample_run.sentences(build, tmp_path / str(rate))

@@ -8,7 +8,7 @@ import pytest
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import PATTERNS, Case
-from byteways.plan.flow_sets import _cut, lacking
+from byteways.plan.flow_sets import lacking
 from byteways.plan.suite import parse
 from byteways.plan.sweep import expand
 from byteways.plan.vocabulary import PATTERN_NEEDS
@@ -30,18 +30,6 @@ def cases(lines: str, topology: Topology, interface: str = "copy") -> tuple[Case
 
 def paths(lines: str, topology: Topology) -> list[str]:
     return [case.path for case in cases(lines, topology)]
-
-
-def test_fans_grow_packed_and_spread() -> None:
-    """Catches both orders being the same, a fan of one, and the fan of all GPUs counted twice."""
-    found = paths(HOST + 'pattern = "fan-out"\ngpus = ["packed", "spread"]', FRONTIER)
-    assert found[0] == "cpu3>gpu0,gpu1"
-    assert "cpu1,cpu3>gpu2,gpu0" in found
-    assert "cpu0,cpu1,cpu2,cpu3>gpu4,gpu2,gpu6,gpu0" in found
-    assert len(found) == len(set(found)) == 7 + 5  # seven and eight GPUs are the same in both orders
-    assert len(paths(HOST + 'pattern = "fan-out"\ngpus = ["packed", "spread"]', H200X4)) == 3
-    back = 'source = "gpu*:device"\ndestination = "cpu*:pinned"\npairs = "near"\npattern = "fan-in"\n'
-    assert paths(back + 'gpus = "two"', H200X4)[:2] == ["gpu0,gpu1>cpu0", "gpu0,gpu2>cpu0"]
 
 
 def test_gpus_run_stream_on_arrays_of_the_host() -> None:
@@ -142,12 +130,3 @@ def test_routes_are_computed_once_for_each_pair(monkeypatch: pytest.MonkeyPatch)
         assert make_plan(load("full"), machine, capabilities).cases
     assert 0 < len(found) == len(set(found)) <= len(machine.devices) ** 2
     assert graphs.call_count <= 1 + len(machine.links)  # of all links, and of the forwarding ones by width
-
-
-def test_a_switch_passes_on_what_the_narrower_side_brings() -> None:
-    """Catches a cut through a switch by its wider side: one GPU against three has one bundle, not three."""
-    topology = H200X4
-    gpus = topology.names("gpu")
-    (bundle,) = {link.peak_bytes_per_s for link in topology.links if link.kind == "nvlink"}
-    assert _cut(topology, gpus[:1], gpus) == bundle
-    assert _cut(topology, gpus[:2], gpus) == 2 * (bundle or 0)

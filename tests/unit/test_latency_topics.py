@@ -51,24 +51,6 @@ def by_row(table: TopicTable) -> dict[str, dict[str, str]]:
     return {row[0]: dict(zip(table.headings, row, strict=True)) for row in table.rows}
 
 
-def test_a_store_to_the_other_is_no_poll_of_it(tmp_path: Path) -> None:
-    """Catches the two ways across a link under each other's name, and round trips called one way."""
-    build = sample_run.Builder(sample_run.topology(2))
-    for a, b in (("gpu0", "gpu1"), ("gpu1", "gpu0")):
-        ping_pong(build, a, b, f"{b}:device", f"{a}:device", 1200.0)
-        ping_pong(build, a, b, f"{a}:device", f"{b}:device", 2000.0)
-    ping_pong(build, "gpu0", "gpu0", "gpu0:device", "gpu0:device", 400.0)
-    ping_pong(build, "cpu0", "gpu1", "cpu0:pinned", "cpu0:pinned", 1900.0)
-    topic = told(build, tmp_path / "run", "ping-pong")
-    assert topic is not None
-    by_store, by_poll, mixed = topic.tables
-    assert "by store" in by_store.title and "by poll" in by_poll.title
-    assert by_row(by_store)["gpu0"] == {"begins \\ answers": "gpu0", "gpu0": "200", "gpu1": "600"}
-    assert by_row(by_poll)["gpu1"] == {"begins \\ answers": "gpu1", "gpu0": "1000", "gpu1": ""}
-    assert by_store.heat[0] == (None, pytest.approx(200 / 600), 1.0)
-    assert mixed.rows == (("cpu0", "gpu1", "cpu0:pinned", "950 ns", "1.9 µs"),)
-
-
 def test_cores_are_a_matrix_and_classes(tmp_path: Path) -> None:
     """Catches a matrix with one triangle, and cores of two domains under one class."""
     build = sample_run.Builder(sample_run.topology(0, 2))

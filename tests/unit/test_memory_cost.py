@@ -9,7 +9,6 @@ import pytest
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
 from byteways.explain.subjects.memory_cost import costs, pay_offs, pools, registering
-from byteways.explain.subjects.memory_kinds import topic as kinds_topic
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.legality import refusal
 from byteways.plan.memory_steps import held_bytes
@@ -169,21 +168,6 @@ def test_allocate_and_free_are_of_one_size() -> None:
                 steps.append(replace(step, options=options))
     [finding] = pools(facts(steps))
     assert "saves 920 µs for each 1 MiB allocated and freed" in finding.title
-
-
-def test_memory_by_first_touch_is_one_table() -> None:
-    """Catches pages that a GPU touched first among those of their owner, and a median over both."""
-    made = []
-    for memory, rate in (("pageable", 10e9), ("pinned", 50e9), ("managed", 20e9), ("managed@gpu0", 40e9)):
-        copy = record("copy", f"cpu0:{memory}", "gpu0:device", "gpu0", MIB, MIB / rate * 1e9)
-        made.append(copy)
-    run = SimpleNamespace(topology=H200X4[0])
-    part = kinds_topic(run, cells(in_rounds(made)))  # type: ignore[arg-type]
-    assert part is not None
-    (table,) = part.tables
-    assert table.headings == ("source memory", "first touch", "copy as read, GB/s")
-    assert ("managed", "its owner", "20.00") in table.rows and ("managed", "a GPU", "40.00") in table.rows
-    assert kinds_topic(run, cells(in_rounds(made[:3]))) is None  # type: ignore[arg-type]
 
 
 def facts(records: list[Record]) -> Index:

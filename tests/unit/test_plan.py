@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,13 +11,11 @@ from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import OF_ALL_RANKS, PATTERNS, Buffer, Case, Flow
-from byteways.plan.folding import folded, names_text
+from byteways.plan.folding import folded
 from byteways.plan.footprint import (
     buffer_bytes,
     buffers,
     flow_buffer_bytes,
-    last_level_cache_bytes,
-    rotated_cache,
 )
 from byteways.plan.memory import MEMORIES
 from byteways.plan.sweep import expand
@@ -154,17 +151,6 @@ def test_both_ends_of_a_flow_rotate_over_the_larger_cache() -> None:
     assert sizes.pop() > 4 * 105 * MIB
 
 
-def test_small_memories_have_smaller_rotations() -> None:
-    """Catches cold cases that are skipped where twice the cache fits, and buffers that take all memory."""
-    assert rotated_cache(60 * MIB, 141 * 2**30) == 60 * MIB
-    assert rotated_cache(60 * MIB, 0) == 60 * MIB
-    assert rotated_cache(480 * MIB, 8 * 2**30) == 256 * MIB  # four times that is an eighth of the memory
-    assert rotated_cache(480 * MIB, 2**30) == 240 * MIB
-    _, told = two_cores
-    limited = replace(told, host_memory_bytes=8 * 2**30)
-    assert [last_level_cache_bytes("cpu0", found) for found in (told, limited)] == [480 * MIB, 256 * MIB]
-
-
 @given(st.integers(1, 8), st.integers(0, 2**30), st.sampled_from([4096, MIB, 128 * MIB, 1024 * MIB]))
 def test_concurrent_flows_share_the_rotation(flows: int, cache: int, size: int) -> None:
     """Catches flows that together fit a cache, several times the memory that is needed (locking 4 GiB took
@@ -181,20 +167,6 @@ def test_concurrent_flows_share_the_rotation(flows: int, cache: int, size: int) 
     assert flows * shared > 4 * cache
     assert shared <= alone <= 1.25 * (4 * cache + max(size, 64 * MIB))
     assert rotation("interference", flows) == alone
-
-
-@pytest.mark.parametrize(
-    ("devices", "text"),
-    [
-        ("gpu0", "gpu0"),
-        ("gpu0 gpu1", "gpu0, gpu1"),
-        ("cpu0 gpu0 gpu1 gpu2 gpu3", "cpu0, gpu0 to gpu3"),
-        ("gpu0 gpu1 gpu2 gpu5 gpu7 gpu8 gpu9", "gpu0 to gpu2, gpu5, gpu7 to gpu9"),
-    ],
-)
-def test_names_as_ranges(devices: str, text: str) -> None:
-    """Catches a range over a device that is not meant."""
-    assert names_text(devices.split()) == text
 
 
 def test_sentences_that_differ_in_devices_are_one() -> None:

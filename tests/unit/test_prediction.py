@@ -126,19 +126,6 @@ def test_nothing_explains_loads_that_differ(tmp_path: Path) -> None:
     assert any("the bottleneck is not identified" in finding.title for finding in findings(run))
 
 
-def test_a_link_that_is_shared_is_foreseen(tmp_path: Path) -> None:
-    """Would catch a fan into one GPU that counts as held back by something unknown."""
-    run, found = predicted(sample_run.h200x4(), tmp_path)
-    fan = next(case for case in found.cases if case.cell.record.path == "gpu1,gpu2,gpu3>gpu0")
-    assert sum(fan.alone) == pytest.approx(3 * 396.4e9, rel=0.01)
-    assert fan.most == pytest.approx(399e9, rel=0.01)
-    assert fan.limits == ("nvswitch>gpu0",)
-    assert not fan.held_back
-    held = {case.cell.record.path for case in found.held_back}
-    assert "cpu0>gpu0,gpu1,gpu2,gpu3" in held
-    assert run.topology
-
-
 @pytest.mark.parametrize(
     ("slow", "others", "expected"),
     [

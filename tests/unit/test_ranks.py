@@ -14,7 +14,6 @@ from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.osu import is_osu, loop_of, osu_bytes, program_of
 from byteways.plan.planner import make_plan
-from byteways.plan.rank_sweep import size_in_blocks
 from byteways.plan.ranks import default_ranks, layout, oversubscribed
 from byteways.plan.suite import parse
 from byteways.run.conduct.process import process_state
@@ -123,14 +122,6 @@ def test_every_rank_can_do_its_part(sweep: str, machine: Any, reasons: set[str |
     assert {one.reason for one in found} == reasons
 
 
-@pytest.mark.parametrize(("groups", "sizes"), [("powers", [2, 4, 5]), ("every", [2, 3, 4, 5]), ("all", [5])])
-def test_groups_of_a_collective(groups: str, sizes: list[int]) -> None:
-    """Catches a number of ranks that is left out or comes twice."""
-    text = f'interface = "mpi"\npattern = "allreduce"\ngroups = "{groups}"\n{ENDS}'
-    found = [len(case.ranks) for case in cases(text, 5, *host(1)) if case.size_bytes == 8]
-    assert found == sizes
-
-
 @pytest.mark.parametrize(("gpus", "reason"), [(2, None), (0, "HSA_ENABLE_SDMA is read by ROCm, and cpu")])
 def test_mpi_reads_variables_of_the_gpus_runtime(gpus: int, reason: str | None) -> None:
     """Catches a message of malloc memory that cannot be repeated without copy engines, and a variable that
@@ -143,19 +134,6 @@ def test_mpi_reads_variables_of_the_gpus_runtime(gpus: int, reason: str | None) 
     found = make_plan(parse(text, file="toy.toml"), *machine, ranks=2).cases
     assert all(one.reason is None if reason is None else reason in str(one.reason) for one in found)
     assert found
-
-
-def test_pairs_take_an_even_number_of_ranks() -> None:
-    """Catches a rank without a partner, and one pair alone left out."""
-    text = f'interface = "mpi"\npattern = "multi-pair"\ngroups = "powers"\n{ENDS}'
-    assert {case.ranks for case in cases(text, 5, *host(1))} == {(0, 1), (0, 1, 2, 3)}
-    assert {case.size_bytes for case in cases(text, 5, *host(1))} == {8, 2**20}
-
-
-def test_sizes_are_whole_blocks() -> None:
-    """Catches blocks that are cut inside a word: the last rank would get less than is counted."""
-    found = cases(f'interface = "mpi"\npattern = "alltoall"\n{ENDS}', 3, *host(1))
-    assert sorted(case.size_bytes for case in found) == [24, 2**20 - 2**20 % 24]
 
 
 OSU = 'options = { timing = "osu" }\n'
@@ -307,22 +285,3 @@ def test_a_missing_launcher_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> 
         find_launcher("nompi -n 2", {"PATH": "/nonexistent"})
     with pytest.raises(BytewaysError, match="is not a command"):
         find_launcher('mpi "', {"PATH": "/nonexistent"})
-
-
-SIZES = [
-    ("allreduce", 1, 4),
-    ("allreduce", 7, 4),
-    ("reduce", 12, 8),
-    ("broadcast", 17, 16),
-    ("allgather", 4, 32),
-    ("alltoall", 100, 96),
-    ("unidirectional", 13, 13),
-    ("multi-pair", 1, 1),
-    ("barrier", 1024, 8),
-]
-
-
-@pytest.mark.parametrize(("pattern", "asked", "planned"), SIZES)
-def test_sizes_are_of_whole_elements(pattern: str, asked: int, planned: int) -> None:
-    """Catches a sum of parts of integers, and blocks of ranks that are not equal."""
-    assert size_in_blocks(asked, pattern, 4) == planned

@@ -83,17 +83,6 @@ def test_equal_names_of_unequal_links_are_not_the_same() -> None:
     assert locate(load("schieffer2025"), topology("frontier-mi250x"))["GCD6"].devices == ("gpu6", "gpu0")
 
 
-def test_the_pair_of_the_source_is_kept_where_its_links_are_of_the_class_that_stands_in() -> None:
-    """Three placements that are claimed to be equal would else be one, and trivially so."""
-    found = locate(load("schieffer2025"), topology("h200-x4"))
-    assert [found[name].devices for name in ("APU1", "APU2", "APU3")] == [
-        ("gpu1", "gpu0"),
-        ("gpu2", "gpu0"),
-        ("gpu3", "gpu0"),
-    ]
-    assert "share one memory" in found["own, by CPU"].reason
-
-
 def test_one_pair_does_not_stand_for_several_of_one_rank() -> None:
     """Two GPUs have one pair: three placements that are claimed to be equal are one there."""
     study, two = load("schieffer2025"), topology("h200-x4")
@@ -165,14 +154,6 @@ def test_a_case_in_another_environment_or_with_other_options_is_another_figure()
     for fields in ({"environment": {"HSA_ENABLE_SDMA": "0"}}, {"options": {"stream": 1}}, {"cache": "warm"}):
         case = flow_case("copy", "gpu0:device", "gpu1:device", "gpu0", **fields)
         assert not Sheet(study, run("crusher-mi250x", record(case, 51.0))).ours(line, place)
-
-
-def test_a_published_figure_in_the_other_count_is_halved() -> None:
-    """The diagonal of the source's matrix counts what is read and written, a copy one direction."""
-    study = load("schieffer2024")
-    sheet = Sheet(study, run("frontier-mi250x"))
-    (own,) = sheet.published(study.lines["hipMemcpyPeer"], study.places["gpu0>gpu0"])[:1]
-    assert own.value.value == 1.25628e12 and own.quantity("GB/s") == pytest.approx(628.14)
 
 
 def test_gpus_at_once_are_told_by_which_they_are() -> None:

@@ -65,25 +65,6 @@ def walk(build: sample_run.Builder, executor: str, buffer: str, size: int, laten
     build.measure("pointer-chase", [(buffer, buffer, executor)], 0.0, size=size, latency_ns=latency_ns)
 
 
-def test_latencies_of_one_table_are_of_one_working_set() -> None:
-    """Would catch hugepage memory at 1 GiB beside pageable memory at 256 MiB under one heading."""
-    build = sample_run.Builder(sample_run.topology(1))
-    for size, latency in ((256 * MIB, 180.0), (GIB, 232.2)):
-        walk(build, "cpu0", "cpu0:hugepage", size, latency)
-    walk(build, "cpu0", "cpu0:pageable", 256 * MIB, 237.0)
-    walk(build, "gpu0", "gpu0:device", 256 * MIB, 640.0)
-    walk(build, "gpu0", "cpu0:pinned", 256 * MIB, 1171.0)
-    (grid,) = latency_tables(cells(build.records))
-    assert grid.heading() == "Latency of a dependent load, working set 256 MiB"
-    figures = {cell.record.source: cell.value for cell in grid.members()}
-    assert figures == {
-        "cpu0:hugepage": 180.0,
-        "cpu0:pageable": 237.0,
-        "gpu0:device": 640.0,
-        "cpu0:pinned": 1171.0,
-    }
-
-
 def test_what_has_no_common_working_set_has_a_table_of_its_own() -> None:
     """Would catch a place that goes missing, or that stands under a size at which it was not walked."""
     build = sample_run.Builder(sample_run.topology(0))

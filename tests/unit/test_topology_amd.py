@@ -115,21 +115,6 @@ def test_a_pair_whose_link_is_down_is_routed_and_named(tmp_path: Path) -> None:
     )
 
 
-def test_partitions_of_one_device(tmp_path: Path) -> None:
-    """Catches the driver's placeholder taken for a rate, and 28 links where there is one package."""
-    topology = amd.topology_of(tmp_path, amd.mi300x_cpx())
-    assert set(classes(topology).values()) == {"same package"}
-    assert topology.switches == ("package0",)
-    assert unidirectional(topology, "gpu0", "gpu7") is None
-    assert [device.pci_address for device in topology.devices if device.kind == "gpu"] == [
-        f"0000:0c:00.{number}" for number in range(8)
-    ]
-    assert topology.device("gpu5").partition == "compute CPX, memory NPS1"
-    assert link_class(topology, "gpu3", "cpu0") == "PCIe 5.0 ×16 + same package"
-    to_all = Case("copy", "fan-out", tuple(flow("cpu0", f"gpu{number}") for number in range(8)), 2**30)
-    assert peak(topology, to_all).bytes_per_s == pytest.approx(63.015e9, rel=1e-4), "they share one PCIe link"
-
-
 def test_partitions_of_two_packages(tmp_path: Path) -> None:
     """Catches a width made up for links that the driver does not tell, and pairs without any way."""
     first = amd.mi300x_cpx()
@@ -323,13 +308,6 @@ def test_devices_without_a_model_are_named_by_the_library(tmp_path: Path) -> Non
         place.unlink()
     gpus = kfd.with_names(kfd.read(tmp_path / "sys").gpus, {"0000:42:00.0": "a name"})
     assert [gpu.model for gpu in gpus] == [None, "a name", None, None]
-
-
-@pytest.mark.parametrize(("noretry", "said"), [(0, "boot setting on"), (1, "boot setting off")])
-def test_page_faults(tmp_path: Path, noretry: int, said: str) -> None:
-    """Catches noretry read the wrong way round."""
-    topology = amd.topology_of(tmp_path, replace(amd.mi300a_x4(), noretry=noretry))
-    assert (topology.device("gpu0").page_faults or "").endswith(said)
 
 
 def test_what_kfd_tells_of_compute_units(tmp_path: Path) -> None:
