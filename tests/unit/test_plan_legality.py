@@ -72,6 +72,9 @@ def test_what_is_legal(machine: Machine, what: Case) -> None:
 
 
 REFUSED = [
+    (H200X4, case("kernel", "cpu0:pageable", "gpu0:device", "gpu0"), "no pageable memory access"),
+    (NO_PEER, case("kernel", "gpu0:device", "gpu1:device", "gpu0"), "no peer access: the driver refused it"),
+    (H200X4, case("pointer-chase", "gpu0:managed", "gpu0:managed", "cpu0"), "on gpu0 would migrate"),
     (
         UNKNOWN_MEMORY,
         case("copy", "gpu0:device", "cpu0:hugepage", "gpu0"),
@@ -228,6 +231,8 @@ def test_without_a_probe_nothing_is_believed() -> None:
     alone = replace(capabilities, peer={})
     what = case("kernel", "gpu0:device", "gpu1:device", "gpu0")
     assert refusal(what, topology, alone) == "gpu0 and gpu1 have no verified peer access"
+    untold = replace(capabilities, pageable_access={})
+    assert refusal(case("kernel", "cpu0:pageable", "gpu0:device", "gpu0"), topology, untold)
 
 
 def test_a_team_has_no_more_threads_than_cores() -> None:
