@@ -86,6 +86,15 @@ def test_what_is_measured_again(after: dict[str, str | None], wanted: set[str] |
     assert outdated(before, now, imports) == wanted
 
 
+def test_a_table_is_tested_by_comparisons_of_whole_texts(
+    cover: Covering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a mutant of a table that survives because another test was the first to import it."""
+    monkeypatch.setattr(mutants_covering, "TEXTS", ("b.py",))
+    only = Covering(SECONDS, {"source.py": {1: ["a.py::one"]}})
+    assert only.of(Path("source.py"), [1]) == ["b.py::one", "a.py::one"]
+
+
 def test_a_map_is_renewed_in_part() -> None:
     """Catches lines of a test that is gone, and of one that runs others now."""
     old = {
