@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from rooms import parsed
+
 PACKAGE = Path(__file__).parents[1] / "src" / "byteways"
 #: What makes an error, by name: the form of the message, and which arguments are message and hint.
 FORMS = {
@@ -72,7 +74,7 @@ def error_messages() -> dict[str, list[str]]:
     """Hints by message, for messages with words of their own; sorted by message, without regard to case."""
     found: dict[str, list[str]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
         for function in functions:
             for message, hints in errors_in(function, tree):

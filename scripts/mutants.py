@@ -29,12 +29,6 @@ from cosmic_ray.work_item import TestOutcome
 from mutants_covering import BUILD, FOLDERS, PACKAGE, ROOT, Covering, covering, failing, make_tree
 from mutants_sample import Mutant, sample
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-EQUIVALENT = ROOT / "tests" / "equivalent_mutants.toml"
 #: What pytest says of a test that is not there: its exit status would pass for a caught mutant.
 _NOT_FOUND = "ERROR: not found"
 #: What is said of a test that may have failed for lack of time.
@@ -146,10 +140,8 @@ def main() -> int:
         make_tree(tree)
     cover = covering(trees[0], options.jobs)
     until = time.monotonic() + 60 * options.minutes
-    table = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))
-    equivalent = {(one["file"], one["before"], one["after"]) for one in table.get("mutant", ())}
     files = {name: sorted((PACKAGE / name).rglob("*.py")) for name in options.folders}
-    chosen = sample(files, options.count, options.seed, equivalent)
+    chosen = sample(files, options.count, options.seed)
     print(f"{len(chosen)} mutants, seed {options.seed}", flush=True)
     outcome = run(chosen, cover, trees, until)
     if len(outcome) < len(chosen):

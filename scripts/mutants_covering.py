@@ -64,7 +64,8 @@ class Covering:
         """Tests that run any of these lines, as many as `TESTS_S` allows: first those that import the module,
         then those of all other test files in turn.
 
-        Lines outside of functions run on import only: they are covered by what covers the file.
+        Lines outside of functions run on import only: they are covered by what covers the file, and by the
+        files of tests that import the module or compare whole texts.
         """
         if (by_line := self.tests.get(str(file))) is None:
             return []
@@ -72,8 +73,10 @@ class Covering:
         chosen = [line for line in lines if line in inside] or list(by_line)
         names = {name for line in chosen for name in by_line.get(line, ())}
         files = {name for name in names if "::" not in name}
-        names |= {name for name in self.seconds if name.partition("::")[0] in files}
         near = {**dict.fromkeys(TEXTS, -3), **nearness(file)}
+        if not inside.intersection(lines):
+            files |= near.keys()  # whichever test was the first to import a table, these look at it
+        names |= {name for name in self.seconds if name.partition("::")[0] in files}
         return self._in_turn(names & self.seconds.keys(), near)
 
     def foremost(self, names: Sequence[str]) -> list[str]:

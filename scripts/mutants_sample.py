@@ -109,16 +109,13 @@ def _runs_differently(before: str, after: str) -> bool:
         return False
 
 
-def sample(
-    folders: Mapping[str, Sequence[Path]], count: int, seed: int, equivalent: set[tuple[str, str, str]]
-) -> list[Mutant]:
+def sample(folders: Mapping[str, Sequence[Path]], count: int, seed: int) -> list[Mutant]:
     """The same mutants for the same sources and seed, folder by folder.
 
     Args:
         folders: Files by the name of their folder.
         count: How many of each folder.
         seed: Of the generator.
-        equivalent: (file, before, after) of mutants to leave out.
     """
     draw = random.Random(seed)
     found: list[Mutant] = []
@@ -127,11 +124,6 @@ def sample(
         weights = [file.stat().st_size for file in files]
         chosen = draw.choices(range(len(files)), weights, k=count)
         for index in sorted(set(chosen)):
-            told_apart = (
-                mutant
-                for mutant in mutants(files[index], folder, draw)
-                if (str(files[index]), mutant.before, mutant.after) not in equivalent
-            )
-            found += islice(told_apart, chosen.count(index))
+            found += islice(mutants(files[index], folder, draw), chosen.count(index))
     draw.shuffle(found)  # so that what a time limit cuts off is a sample, too
     return found

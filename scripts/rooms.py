@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "byteways"
@@ -186,10 +187,16 @@ def room_of(module: str) -> Room | None:
     return next((BY_NAME[name] for name in names if name in BY_NAME and not BY_NAME[name].modules), None)
 
 
+@cache
+def parsed(file: Path) -> ast.Module:
+    """Returns the tree of a source file, which several rules look at."""
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def imported(file: Path, modules: Iterator[str] | dict[str, Path]) -> set[str]:
     """Returns the modules of byteways that a file imports anywhere, also for type checkers alone."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(file)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

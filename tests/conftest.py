@@ -20,8 +20,8 @@ from byteways.__main__ import COLLECT_AFTER
 #: As `byteways` itself: the tests of a worker keep millions of objects, in which there is little garbage.
 gc.set_threshold(COLLECT_AFTER)
 
-#: No test rests on real time: an example may take long on a busy machine.
-settings.register_profile("busy", deadline=None)
+#: No test rests on real time: an example may take long on a busy machine. Each run draws other examples.
+settings.register_profile("busy", deadline=None, max_examples=50)
 settings.load_profile("busy")
 
 ALLOWED_SKIPS = Path(__file__).with_name("allowed_skips.txt")

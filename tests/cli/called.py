@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from byteways.cli import main
@@ -35,3 +37,16 @@ def byteways(folder: Path, *arguments: str, **variables: str) -> subprocess.Comp
     finally:
         os.chdir(before)
     return subprocess.CompletedProcess(["byteways", *arguments], status, out.getvalue(), err.getvalue())
+
+
+def measured(folder: Path, suite: str, *words: str, status: int = 0) -> list[dict[str, Any]]:
+    """Runs a suite, given as text, into run R of a folder, without a report; returns its records."""
+    (folder / "toy.toml").write_text(suite)
+    done = byteways(folder, "run", "toy.toml", "--out", "R", "--no-report", *words)
+    assert done.returncode == status, done.stderr
+    return records_of(folder / "R")
+
+
+def records_of(run: Path) -> list[dict[str, Any]]:
+    """The records of a run folder, as written."""
+    return [json.loads(line) for line in (run / "measurements.jsonl").read_text("utf-8").splitlines()]

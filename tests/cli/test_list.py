@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from typing import Any
@@ -176,16 +175,3 @@ def test_probing_failures_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = verb.look()
     assert (machine.capabilities, machine.reason) == (None, "worker died: signal 11")
     assert machine.topology.names("cpu")
-
-
-def test_a_narrow_terminal_is_kept_to(bare: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catches lines that a terminal of 60 columns breaks in the middle of words."""
-    screen = io.StringIO()
-    monkeypatch.setattr(screen, "isatty", lambda: True)
-    monkeypatch.setattr("sys.stdout", screen)
-    monkeypatch.setenv("COLUMNS", "60")
-    monkeypatch.setenv("TERM", "xterm")
-    verb.list_()
-    lines = re.sub(r"\x1b\[[\d;]*m", "", screen.getvalue()).splitlines()
-    assert max(len(line) for line in lines) <= 60
-    assert sum("no usable GPU here" in line for line in lines) == 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.called import byteways
+from tests.cli.called import byteways, records_of
 
 
 def ran(folder: Path, suite: str, machine: str, *filters: str) -> list[dict[str, Any]]:
@@ -17,8 +17,7 @@ def ran(folder: Path, suite: str, machine: str, *filters: str) -> list[dict[str,
     options = ("--machine", machine, "--rounds", "3", "--out", str(folder))
     done = byteways(folder.parent, "run", suite, *options, *only)
     assert done.returncode == 0, done.stderr
-    records = [json.loads(line) for line in (folder / "measurements.jsonl").read_text().splitlines()]
-    return [record for record in records if record["round"] == 0]
+    return [record for record in records_of(folder) if record["round"] == 0]
 
 
 def shown(folder: Path) -> dict[str, Any]:

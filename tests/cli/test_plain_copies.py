@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.cli.called import byteways
+from tests.cli.called import measured
 
 SUITE = """
 name = "mine"
@@ -28,11 +26,7 @@ def test_each_runtime_answers_as_it_does(machine: str, staged: bool, tmp_path: P
     """Catches a figure of a copy that HIP refuses on MI300A (schieffer2025, Section 4.1.2), one refused where
     runtimes stage it, and a refusal that ends the run or counts as its failure.
     """
-    (tmp_path / "mine.toml").write_text(SUITE)
-    done = byteways(tmp_path, "run", "mine.toml", "--machine", machine, "--rounds", "1", "--out", "R")
-    assert done.returncode == 0, done.stderr
-    lines = (tmp_path / "R" / "measurements.jsonl").read_text().splitlines()
-    records: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    records = measured(tmp_path, SUITE, "--machine", machine, "--rounds", "1")
     plain = [
         record
         for record in records

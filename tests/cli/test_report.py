@@ -12,15 +12,6 @@ from tests.report import sample_run
 from tests.unit.test_comparison import folder_of, pairs_run
 
 
-def test_writes_into_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Would catch a report that is written elsewhere than it says."""
-    folder = sample_run.cpu_only().write(tmp_path)
-    assert main(["report", str(folder)]) == 0
-    path = Path(capsys.readouterr().out.strip())
-    assert path == folder / "report.html"
-    assert path.read_text().startswith("<!doctype html>")
-
-
 def test_writes_to_another_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch --out being ignored."""
     folder = sample_run.cpu_only().write(tmp_path / "run")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -50,35 +49,6 @@ def test_a_finished_run_is_compared_again(pearson: Reproduced) -> None:
     assert again.stdout.rsplit("\n\n", 1)[0] == text.rsplit("\n\n", 1)[0]
     shown = byteways(folder, "show", "R")
     assert "Published vs simulated: Claims" in shown.stdout
-
-
-def test_json_has_every_figure_and_claim(pearson: Reproduced) -> None:
-    """Would catch a figure or a claim that only the table shows."""
-    done = byteways(pearson.folder, "reproduce", "pearson2023", "--from", "R", "--json")
-    answer: dict[str, Any] = json.loads(done.stdout)
-    study = load("pearson2023")
-    assert [one["id"] for one in answer["figures"]] == [figure.id for figure in study.figures]
-    assert [one["id"] for one in answer["claims"]] == [claim.id for claim in study.claims]
-    assert answer["simulated"] is True and answer["machine_model"] == "crusher-mi250x"
-    assert sum(answer["counts"].values()) == len(study.claims)
-
-
-def test_a_machine_without_a_class_of_links_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Would catch a claim about two dual links that is tested on NVLink."""
-    run = reproduced(tmp_path_factory, "pearson2023-h200-x4")
-    done = byteways(run.folder, "reproduce", "pearson2023", "--from", "R", "--json")
-    assert done.returncode == 0, done.stderr
-    verdicts = {one["id"]: one for one in json.loads(done.stdout)["claims"]}
-    assert verdicts["prefetch-hides-links"]["verdict"] == "cannot be tested here"
-    assert len(verdicts["table3-mapped"]["notes"]) == 2  # of the place that stands in, and of those that lack
-    assert (
-        "can run here: Fig. 2a, Fig. 3a, Fig. 3b, Table III, Sec. III-D, Table II; none of Fig. 2b, Fig. 2c"
-        in run.stderr
-    )
-    assert verdicts["explicit-ceiling"]["verdict"] == "differs on this hardware"
-    assert not {"built in", "does not hold here"} & {
-        one["verdict"] for one in verdicts.values()
-    }  # fitted to a run of our own
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -71,27 +71,6 @@ def test_rows_are_sources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     ]
 
 
-def test_other_tables(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Would catch latency, host, pattern, warning or skip tables going missing."""
-    text = shown(capsys, str(gpu_run))
-    assert table(text, "Latency of a dependent load, working set 1 GiB, ns")[2].split() == [
-        "gpu0",
-        "1171",
-        "640",
-        "828",
-    ]
-    host = table(text, "GPU to host at 1 GiB, GB/s")
-    assert host[3].split() == ["copy,", "write,", "pinned", "55.2", "55.2", "55.2", "55.2"]
-    patterns = table(text, "Patterns, GB/s")
-    row = "bidirectional copy write gpu0<>gpu1 1 GiB 784 87.1 % gpu0>gpu1 391.6, gpu1>gpu0 392.0"
-    assert " ".join(patterns[1].split()) == row
-    warned = " ".join(table(text, "Warnings")[1].split())
-    assert warned.startswith("noisy 24 3.1 % 1 % copy cpu0:pageable > ")
-    assert table(text, "What to do about the warnings") == ["noisy: Give it more time."]
-    assert table(text, "Not measured")[1].startswith("skipped      1  gpu0 has no bulk copies")
-    assert "14.20*" in text  # a figure with a warning is marked
-
-
 def test_pipe_is_plain_and_fits_80_columns(
     gpu_run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

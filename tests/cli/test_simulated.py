@@ -15,13 +15,11 @@ import pytest
 from byteways.cli import main
 from byteways.errors import BytewaysError
 from byteways.record.run_folder import RunFolder, refuse_mix
-from byteways.record.simulation_mark import MEASURED, SIMULATED
-from byteways.run.conduct.pace import Pace
-from byteways.run.conduct.simulation import DEADLINE_S, Simulation, simulated_deadline_s
+from byteways.run.conduct.simulation import Simulation
 from byteways.settings import recorded_environment
 from byteways.simulate import load, sheet
 from tests.cli import called
-from tests.faults.harness import FAKE, SUITE, TIGHT, planned
+from tests.faults.harness import FAKE, SUITE, TIGHT
 
 MARK = "SIMULATED by byteways from the model h200-x4 (not measured)"
 #: The fake worker has one CPU device, as this model has.
@@ -235,16 +233,6 @@ def test_nothing_depends_on_real_time(tmp_path: Path) -> None:
     assert {line["status"] for line in outcomes[0]} == {"measured", "skipped"}
 
 
-def test_pace_without_a_budget_is_the_plan() -> None:
-    """What a simulated run is paced by: nothing is shortened, lengthened or put back."""
-    case = planned()
-    pace = Pace([case], None)
-    pace.done(case, case.budget_s, 1000.0)
-    assert pace.budget_s(case, 1000.0) == case.budget_s
-    assert not pace.puts_back(case, 0.0)
-    assert simulated_deadline_s(planned(size=1 << 34), True) == DEADLINE_S
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -275,15 +263,6 @@ def test_mixed_runs_are_refused(folder: Path) -> None:
     with pytest.raises(BytewaysError, match="not put side by side") as caught:
         refuse_mix([simulated, measured])
     assert str(folder / "M") in (caught.value.cause or "")
-
-
-def test_words_of_a_simulated_run() -> None:
-    """Would catch output that calls simulated results measured."""
-    text = "Measured by measuring: 3 measurements measured, measurements.jsonl"
-    assert MEASURED.quote(text) == text
-    assert SIMULATED.quote("Measured by measuring") == "Simulated by simulating"
-    for name in ("unmeasured", "measurements.jsonl", "docs/reference/measured-h200x4.md", "not-measured"):
-        assert SIMULATED.quote(f"{name}, measured.") == f"{name}, simulated."
 
 
 def test_list_machines(capsys: pytest.CaptureFixture[str]) -> None:

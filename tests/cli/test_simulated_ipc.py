@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.called import WIDE, byteways
+from tests.cli.called import WIDE, byteways, measured
 
 SWEEP = """
 [[sweep]]
@@ -31,7 +30,7 @@ size = "2MiB"
 """
 
 
-def run(folder: Path, *words: str) -> list[dict[str, Any]]:
+def run(folder: Path, *words: str, status: int = 0) -> list[dict[str, Any]]:
     both = '["copy", "kernel"]'
     sweeps = [
         SWEEP.format(name="ipc", interface=both, memory="ipc", executor="source"),
@@ -39,10 +38,7 @@ def run(folder: Path, *words: str) -> list[dict[str, Any]]:
         OPENING,
     ]
     head = 'name = "toy"\ntitle = "Memory of another process"\nrounds = 2\ncase_budget_s = 0.05\n'
-    (folder / "toy.toml").write_text(head + "".join(sweeps))
-    done = byteways(folder, "run", "toy.toml", "--out", "R", "--no-report", *words)
-    assert done.returncode in (0, 1), done.stderr
-    return [json.loads(line) for line in (folder / "R" / "measurements.jsonl").read_text().splitlines()]
+    return measured(folder, head + "".join(sweeps), *words, status=status)
 
 
 @pytest.mark.parametrize("model", ["h200-x4", "frontier-mi250x"])
@@ -60,4 +56,4 @@ def test_it_is_measured_and_shown_beside_one_process(tmp_path: Path, model: str)
 def test_a_wrong_word_in_it_is_found(tmp_path: Path) -> None:
     """Catches a check of memory that the other process filled, or of none."""
     words = ("--machine", "h200-x4", "--fault", "corrupt:gpu0>gpu1:word=7", "--only", "sweep=ipc")
-    assert {one["status"] for one in run(tmp_path, *words)} == {"corrupt"}
+    assert {one["status"] for one in run(tmp_path, *words, status=1)} == {"corrupt"}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.called import byteways
+from tests.cli.called import measured
 
 KIB, MIB = 2**10, 2**20
 HEAD = """name = "toy"
@@ -28,13 +27,9 @@ environment = {{ {variables} }}
 """
 
 
-def measured(folder: Path, model: str, *variables: str) -> list[dict[str, Any]]:
+def with_settings(folder: Path, model: str, *variables: str) -> list[dict[str, Any]]:
     sweeps = (SWEEP.format(number=number, variables=text) for number, text in enumerate(variables))
-    (folder / "toy.toml").write_text(HEAD + "".join(sweeps))
-    words = ("--machine", model, "--ranks", "2", "--out", "R", "--no-report")
-    done = byteways(folder, "run", "toy.toml", *words)
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in (folder / "R" / "measurements.jsonl").read_text().splitlines()]
+    return measured(folder, HEAD + "".join(sweeps), "--machine", model, "--ranks", "2")
 
 
 def rates(records: list[dict[str, Any]]) -> dict[tuple[str, int], float]:
@@ -52,7 +47,7 @@ def rates(records: list[dict[str, Any]]) -> dict[tuple[str, int], float]:
 def test_variables_of_cray_mpich(tmp_path: Path) -> None:
     """Catches a setting without its effect, and one with an effect on sizes that it is not about."""
     found = rates(
-        measured(
+        with_settings(
             tmp_path,
             "h200-x4",
             "",
@@ -76,7 +71,7 @@ def test_variables_of_cray_mpich(tmp_path: Path) -> None:
 def test_copy_engines_of_rocm(tmp_path: Path) -> None:
     """Catches an MPI whose copies are not those of its runtime: an engine reaches a quarter of four links."""
     texts = ('HSA_ENABLE_SDMA = ["0", "1"]', 'HSA_ENABLE_PEER_SDMA = "0"')
-    found = rates(measured(tmp_path, "frontier-mi250x", *texts))
+    found = rates(with_settings(tmp_path, "frontier-mi250x", *texts))
     by_kernel, by_engine = (found[f"HSA_ENABLE_SDMA={value}", 16 * MIB] for value in (0, 1))
     assert by_kernel > 2 * by_engine
     assert found["HSA_ENABLE_PEER_SDMA=0", 16 * MIB] == pytest.approx(by_kernel, rel=0.02)
@@ -84,7 +79,7 @@ def test_copy_engines_of_rocm(tmp_path: Path) -> None:
 
 def test_variables_that_nothing_reads_are_skipped(tmp_path: Path) -> None:
     """Catches figures of a setting that the simulation does not have."""
-    records = measured(tmp_path, "h200-x4", "", 'UCX_TLS = "sm"', 'OMPI_MCA_pml = "ucx"')
+    records = with_settings(tmp_path, "h200-x4", "", 'UCX_TLS = "sm"', 'OMPI_MCA_pml = "ucx"')
     skipped = [one for one in records if one["status"] == "skipped"]
     assert {name for one in skipped for name in one["environment"]} == {"UCX_TLS", "OMPI_MCA_pml"}
     for one in skipped:

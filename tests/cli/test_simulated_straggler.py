@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from tests.cli.called import WIDE, byteways
+from tests.cli.called import WIDE, byteways, records_of
 
 SUITE = """name = "toy"
 title = "Allreduces that begin together"
@@ -33,8 +32,7 @@ def test_a_planted_straggler_is_named(tmp_path: Path) -> None:
     assert "Rank 2 (cpu2) begins up to 38.6 µs after the first rank, in 2 of 2 simulations" in late.stdout
     assert "straggler" not in well.stdout and "after the first rank" not in well.stdout
     for name, stragglers in (("LATE", 1), ("WELL", 0)):
-        lines = (tmp_path / name / "measurements.jsonl").read_text().splitlines()
-        for record in map(json.loads, lines):
+        for record in records_of(tmp_path / name):
             named = [one["observed"] for one in record["warnings"] if one["id"] == "straggler"]
             assert len(named) == stragglers, record["ranks"]
             assert all(observed.startswith("rank 2 begins 3") for observed in named)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,12 @@ import pytest
 
 from byteways.plan.interfaces import COLLECTIVES
 from byteways.simulate import load
-from tests.cli.called import byteways
+from tests.cli.called import byteways, measured
 
 MIB = 2**20
 ENDS = 'interface = "xccl"\nsource = "gpu*:device"\ndestination = "gpu*:device"\ncache = "warm"\n'
-SUITE = f"""name = "toy"
-title = "Every operation of NCCL and RCCL"
-rounds = 1
-case_budget_s = 0.005
+HEAD = 'name = "toy"\ntitle = "NCCL and RCCL"\nrounds = 1\ncase_budget_s = 0.005\n'
+SUITE = f"""{HEAD}
 [[sweep]]
 name = "collectives"
 {ENDS}pattern = {[*COLLECTIVES]}
@@ -39,34 +36,19 @@ size = "8B"
 """
 
 
-def run(folder: Path, name: str, *words: str) -> list[dict[str, Any]]:
-    (folder / "toy.toml").write_text(SUITE)
-    done = byteways(folder, "run", "toy.toml", "--out", name, "--no-report", *words)
-    assert done.returncode in (0, 1), done.stderr
-    return [json.loads(line) for line in (folder / name / "measurements.jsonl").read_text().splitlines()]
-
-
 @pytest.fixture(scope="module")
 def four(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
     """The folder of the run R of four ranks on h200-x4, and its records: the longest run here."""
     folder = tmp_path_factory.mktemp("four")
-    return folder, run(folder, "R", "--machine", "h200-x4", "--ranks", "4")
+    return folder, measured(folder, SUITE, "--machine", "h200-x4", "--ranks", "4")
 
 
 def test_every_operation_of_nccl_is_verified(four: tuple[Path, list[dict[str, Any]]]) -> None:
     """Catches an operation that leaves a wrong word anywhere, or that a link cannot carry so fast."""
-    assert_verified(four[1], "NCCL")
-
-
-def test_every_operation_of_rccl_is_verified(tmp_path: Path) -> None:
-    """Catches the same between GPUs of AMD."""
-    assert_verified(run(tmp_path, "R", "--machine", "elcap-mi300a", "--ranks", "2"), "RCCL")
-
-
-def assert_verified(records: list[dict[str, Any]], library: str) -> None:
+    records = four[1]
     assert {one["status"] for one in records} == {"measured"}, [one["reason"] for one in records]
     assert all(one["verified"] and one["engine"] == "xccl" for one in records)
-    assert all(one["engine_evidence"].startswith(library) for one in records)
+    assert all(one["engine_evidence"].startswith("NCCL") for one in records)
     assert {one["pattern"] for one in records} == {*COLLECTIVES, "unidirectional", "bidirectional"}
     assert not any("beyond-limit" in {warning["id"] for warning in one["warnings"]} for one in records)
     rates = {
@@ -88,11 +70,12 @@ def test_collectives_in_place_use_one_buffer(four: tuple[Path, list[dict[str, An
 def test_a_wrong_word_on_the_way_is_found(tmp_path: Path) -> None:
     """Catches a verification of messages between GPUs that sees nothing."""
     words = ("--machine", "h200-x4", "--ranks", "2", "--fault", "corrupt:gpu0>gpu1:word=7")
-    records = run(tmp_path, "R", *words, "--only", "pattern=unidirectional,size=16MiB")
+    only = ("--only", "pattern=unidirectional,size=16MiB")
+    records = measured(tmp_path, SUITE, *words, *only, status=1)
     assert [one["status"] for one in records] == ["corrupt"]
 
 
-PARTS_OF_WORDS = f"""{SUITE.split("[[sweep]]")[0]}
+PARTS_OF_WORDS = f"""{HEAD}
 [[sweep]]
 name = "collectives"
 {ENDS}pattern = ["allreduce", "reduce", "broadcast"]
@@ -112,23 +95,8 @@ size = ["4B", "13B"]
 @pytest.mark.parametrize(("fault", "status"), [((), "measured"), (("corrupt:gpu0>gpu1:word=0",), "corrupt")])
 def test_bytes_that_fill_no_word_are_checked(tmp_path: Path, fault: tuple[str, ...], status: str) -> None:
     """Catches a short message that nobody compares, and one that is blamed for what lies behind its end."""
-    (tmp_path / "parts.toml").write_text(PARTS_OF_WORDS)
-    words = [word for text in fault for word in ("--fault", text)]
-    done = byteways(
-        tmp_path,
-        "run",
-        "parts.toml",
-        "--machine",
-        "h200-x4",
-        "--ranks",
-        "2",
-        "--out",
-        "R",
-        "--no-report",
-        *words,
-    )
-    assert done.returncode == (status == "corrupt"), done.stderr
-    records = [json.loads(line) for line in (tmp_path / "R/measurements.jsonl").read_text().splitlines()]
+    words = ("--machine", "h200-x4", "--ranks", "2", *(word for text in fault for word in ("--fault", text)))
+    records = measured(tmp_path, PARTS_OF_WORDS, *words, status=status == "corrupt")
     found = {
         (one["sweep"], one["size_bytes"]): one["status"] for one in records if one["path"] != "gpu1>gpu0"
     }
@@ -139,17 +107,15 @@ def test_bytes_that_fill_no_word_are_checked(tmp_path: Path, fault: tuple[str, .
 
 def test_a_lost_gpu_costs_only_the_cases_that_use_it(tmp_path: Path) -> None:
     """Catches a machine that cannot restart after a rank has failed: every later case would fail, too."""
-    (tmp_path / "mixed.toml").write_text(
-        SUITE.split("[[sweep]]")[0].replace("rounds = 1", "rounds = 2")  # in two orders
+    suite = (
+        HEAD.replace("rounds = 1", "rounds = 2")  # in two orders
         + f'[[sweep]]\nname = "gpu"\n{ENDS}pattern = "allreduce"\nsize = "32KiB"\n'
         + f'[[sweep]]\nname = "host"\n{ENDS}pattern = "allreduce"\nsize = "32KiB"\n'.replace(
             "xccl", "mpi"
         ).replace("gpu*:device", "cpu*:pageable")
     )
-    words = ("--machine", "h200-x4", "--ranks", "2", "--fault", "lost:gpu1", "--no-report")
-    done = byteways(tmp_path, "run", "mixed.toml", "--out", "R", *words)
-    assert done.returncode == 1, done.stderr
-    records = [json.loads(line) for line in (tmp_path / "R/measurements.jsonl").read_text().splitlines()]
+    words = ("--machine", "h200-x4", "--ranks", "2", "--fault", "lost:gpu1")
+    records = measured(tmp_path, suite, *words, status=1)
     assert len(records) == 4
     for one in records:
         if one["interface"] == "mpi":
@@ -158,7 +124,7 @@ def test_a_lost_gpu_costs_only_the_cases_that_use_it(tmp_path: Path) -> None:
             assert one["status"] == "failed" and "rank 1: " in one["reason"] and "gpu1" in one["reason"]
 
 
-LAUNCHED = f"""{SUITE.split("[[sweep]]")[0]}
+LAUNCHED = f"""{HEAD}
 [[sweep]]
 name = "collectives"
 {ENDS}pattern = ["allreduce", "alltoall", "broadcast", "multi-pair"]
@@ -182,19 +148,12 @@ options = {{ launch = ["process", "thread", "single"] }}
 """
 
 
-def launched(folder: Path, *words: str) -> list[dict[str, Any]]:
-    (folder / "launched.toml").write_text(LAUNCHED)
-    done = byteways(folder, "run", "launched.toml", "--out", "R", "--no-report", *words)
-    assert done.returncode in (0, 1), done.stderr
-    return [json.loads(line) for line in (folder / "R/measurements.jsonl").read_text().splitlines()]
-
-
 @pytest.mark.parametrize(("model", "library"), [("h200-x4", "NCCL"), ("elcap-mi300a", "RCCL")])
 def test_every_launch_mode_is_verified(tmp_path: Path, model: str, library: str) -> None:
     """Catches one thread that deadlocks between its GPUs, a graph that moves nothing, and a time that leaves
     out the other GPUs.
     """
-    records = launched(tmp_path, "--machine", model, "--ranks", "4")
+    records = measured(tmp_path, LAUNCHED, "--machine", model, "--ranks", "4")
     ran = [one for one in records if one["status"] != "skipped"]
     assert {one["status"] for one in ran} == {"measured"}, [one["reason"] for one in ran]
     assert all(one["verified"] for one in ran)
@@ -236,24 +195,12 @@ def test_records_tell_what_the_library_chose(four: tuple[Path, list[dict[str, An
 def test_one_thread_finds_a_wrong_word_of_another_rank(tmp_path: Path) -> None:
     """Catches a mover of all ranks that verifies the first one alone."""
     words = ("--machine", "h200-x4", "--ranks", "2", "--fault", "corrupt:gpu0>gpu1:word=7")
-    records = launched(tmp_path, *words, "--only", "pattern=broadcast")
+    records = measured(tmp_path, LAUNCHED, *words, "--only", "pattern=broadcast", status=1)
     found = {one["options"].get("launch"): one["status"] for one in records if one["status"] != "skipped"}
     assert found["single"] == "corrupt"
 
 
-def test_repeated_launch_modes_are_equal(tmp_path: Path) -> None:
-    """Catches figures of one thread, or of graphs, that depend on the operating system."""
-    times = []
-    for name in ("A", "B"):
-        (tmp_path / name).mkdir()
-        records = launched(
-            tmp_path / name, "--machine", "h200-x4", "--ranks", "2", "--only", "pattern=alltoall"
-        )
-        times.append([one.get("time_ns") for one in records])
-    assert times[0] == times[1] and any(times[0])
-
-
-LINK_OR_GPU = f"""{SUITE.split("[[sweep]]")[0]}
+LINK_OR_GPU = f"""{HEAD}
 [[sweep]]
 name = "xccl"
 {ENDS}pattern = "allreduce"
@@ -278,11 +225,8 @@ size = "32KiB"
 )
 def test_what_breaks_in_a_collective_is_named(tmp_path: Path, fault: str, said: str) -> None:
     """Catches a record that names who waits and not why, and a run that ends with the broken part."""
-    (tmp_path / "broken.toml").write_text(LINK_OR_GPU)
-    words = ("--machine", "crusher-mi250x", "--ranks", "2", "--fault", fault, "--no-report")
-    done = byteways(tmp_path, "run", "broken.toml", "--out", "R", *words)
-    assert done.returncode == 1, done.stderr
-    records = [json.loads(line) for line in (tmp_path / "R/measurements.jsonl").read_text().splitlines()]
+    words = ("--machine", "crusher-mi250x", "--ranks", "2", "--fault", fault)
+    records = measured(tmp_path, LINK_OR_GPU, *words, status=1)
     by_sweep = {one["sweep"]: one for one in records}
     assert len(records) == 3
     for sweep in ("xccl", "gpu-messages"):
@@ -292,15 +236,12 @@ def test_what_breaks_in_a_collective_is_named(tmp_path: Path, fault: str, said: 
 
 def test_sums_go_around_as_many_rings_as_the_links_have_room_for(tmp_path: Path) -> None:
     """Catches an all-reduce with another number of steps, and rings that leave links idle."""
-    (tmp_path / "ways.toml").write_text(
-        SUITE.split("[[sweep]]")[0]
+    suite = (
+        HEAD
         + f'[[sweep]]\nname = "small"\n{ENDS}pattern = ["allreduce", "reduce"]\nsize = "8B"\n'
         + f'[[sweep]]\nname = "large"\n{ENDS}pattern = "allreduce"\nsize = "256MiB"\n'
     )
-    words = ("--machine", "frontier-mi250x", "--ranks", "8", "--no-report")
-    done = byteways(tmp_path, "run", "ways.toml", "--out", "R", *words)
-    assert done.returncode == 0, done.stderr
-    records = [json.loads(line) for line in (tmp_path / "R/measurements.jsonl").read_text().splitlines()]
+    records = measured(tmp_path, suite, "--machine", "frontier-mi250x", "--ranks", "8")
     figures = {(one["sweep"], one["pattern"]): one for one in records}
     # A reduce takes 7 steps along its ring, an all-reduce 14.
     reduce, allreduce = (figures["small", name]["time_ns"]["median"] for name in ("reduce", "allreduce"))
@@ -313,10 +254,7 @@ def test_sums_go_around_as_many_rings_as_the_links_have_room_for(tmp_path: Path)
 
 def test_managed_memory_without_xnack_is_named(tmp_path: Path) -> None:
     """Catches a kind of memory that fails the run, a device that is given up for it, and no reason."""
-    suite = f"""name = "toy"
-title = "Managed memory"
-rounds = 1
-case_budget_s = 0.005
+    suite = f"""{HEAD}
 [[sweep]]
 name = "managed"
 {ENDS.replace("device", "managed")}pattern = ["unidirectional", "allreduce"]
@@ -328,12 +266,7 @@ name = "device"
 {ENDS}pairs = "per-link-class"
 size = "64KiB"
 """
-    (tmp_path / "managed.toml").write_text(suite)
-    words = ("--machine", "elcap-mi300a", "--ranks", "2", "--out", "R", "--no-report")
-    done = byteways(tmp_path, "run", "managed.toml", *words)
-    assert done.returncode == 0, done.stderr
-    lines = (tmp_path / "R" / "measurements.jsonl").read_text().splitlines()
-    found = [json.loads(line) for line in lines]
+    found = measured(tmp_path, suite, "--machine", "elcap-mi300a", "--ranks", "2")
     without = [one for one in found if one["environment"] == {"HSA_XNACK": "0"}]
     assert {one["pattern"] for one in without} == {"unidirectional", "allreduce"}
     for one in without:
@@ -345,10 +278,7 @@ size = "64KiB"
 
 def test_a_lost_gpu_costs_its_own_cases(tmp_path: Path) -> None:
     """Catches a wait that is told instead of the GPU that was lost, and healthy GPUs that are given up."""
-    suite = f"""name = "toy"
-title = "All pairs"
-rounds = 1
-case_budget_s = 0.005
+    suite = f"""{HEAD}
 [[sweep]]
 name = "all"
 {ENDS}pattern = "allreduce"
@@ -357,11 +287,8 @@ size = "1MiB"
 name = "pairs"
 {ENDS}size = ["32KiB", "64KiB"]
 """
-    (tmp_path / "lost.toml").write_text(suite)
-    words = ("--machine", "h200-x4", "--fault", "lost:gpu1:after=5", "--out", "R", "--no-report")
-    assert byteways(tmp_path, "run", "lost.toml", *words).returncode == 1
-    lines = (tmp_path / "R" / "measurements.jsonl").read_text().splitlines()
-    found = [json.loads(line) for line in lines]
+    words = ("--machine", "h200-x4", "--fault", "lost:gpu1:after=5")
+    found = measured(tmp_path, suite, *words, status=1)
     (whole,) = (one for one in found if one["sweep"] == "all")
     assert "gpu1 does not answer any more, and so rank 0 waits" in whole["reason"]
     for one in found:

@@ -139,40 +139,6 @@ def test_a_machine_that_cannot_be_probed_is_shown_all_the_same(monkeypatch: pyte
     )
 
 
-def test_a_wide_matrix_gets_letters() -> None:
-    """Catches rows that wrap on a machine with many devices."""
-    with_many = Topology.from_json(
-        {
-            "host": "wide",
-            "devices": [
-                {"name": f"gpu{i}", "kind": "gpu", "model": "toy", "cores": [], "caches": []}
-                for i in range(16)
-            ],
-            "switches": ["nvswitch"],
-            "links": [
-                {
-                    "a": f"gpu{i}",
-                    "b": "nvswitch",
-                    "kind": "nvlink",
-                    "count": 18,
-                    "generation": "5",
-                    "peak_bytes_per_s": 900e9,
-                    "signalling_bytes_per_s": None,
-                    "source": "toy",
-                    "link_class": "NVLink5 ×18",
-                }
-                for i in range(16)
-            ],
-            "notes": [],
-        }
-    )
-    matrix, legend = [block for block in view.blocks(with_many) if "classes" in block.title.lower()]
-    lines = plain(matrix)
-    assert lines[2].split() == ["gpu0", "A", *["B"] * 15]
-    assert plain(legend) == ["Classes", "  A  local", "  B  NVLink5 ×18"]
-    assert max(len(line) for line in lines) <= 110
-
-
 def test_a_terminal_gets_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches rows, sources or notes that only the plain form shows."""
     import rich.console

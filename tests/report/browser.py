@@ -1,4 +1,4 @@
-"""A small DevTools client for headless Chromium, standard library only: what the tests of the report need."""
+"""A small DevTools client for headless Chromium: what the tests of the report need."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import pytest
+
 START_TIMEOUT_S = 120.0
 CALL_TIMEOUT_S = 120.0
 
@@ -25,6 +27,13 @@ CALL_TIMEOUT_S = 120.0
 def find_chromium() -> str | None:
     """Path of Chromium, None when it is not installed."""
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+#: Marks of the tests that need one.
+IN_BROWSER = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
+]
 
 
 class Browser:

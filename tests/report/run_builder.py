@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from byteways.plan.case import Case, Flow
+from byteways.plan.case import Case, Flow, PlannedCase
 from byteways.record.record import SCHEMA_VERSION, Record
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
+from byteways.run.conduct.recording import request_fields
 from byteways.topology.model import Cache, Device, Link, Topology
 from tests.changed import replace
 
@@ -227,24 +228,8 @@ class Builder:
     def _record(
         self, case: Case, round: int, *, status: str, reason: str | None = None, **fields: Any
     ) -> Record:
-        flow = case.flows[0]
         return Record(
-            case_id=case.case_id,
-            round=round,
-            sweep="fixture",
-            category=case.category,
-            interface=case.interface,
-            executor=",".join(case.executors),
-            access=case.access,
-            pattern=case.pattern,
-            path=case.path,
-            source=str(flow.source),
-            destination=str(flow.destination),
-            flows=[flow.to_json() for flow in case.flows],
-            size_bytes=case.size_bytes,
-            cache=case.cache,
-            options=dict(case.options),
-            environment={},
+            **request_fields(PlannedCase(case, "fixture", round, 1.0, 0.01)),
             status=status,
             reason=reason,
             method_version=1,

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from byteways.report import write_report
 from tests.report import sample_run
-from tests.report.browser import Browser, find_chromium
+from tests.report.browser import IN_BROWSER, Browser
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
-]
+pytestmark = IN_BROWSER
 
 TITLE = "document.getElementById('explore-title').textContent"
 ROWS = "Array.from(document.querySelectorAll('#explore-ways tbody th'), th => th.textContent)"

@@ -11,15 +11,12 @@ from byteways.record.warnings import Warning
 from byteways.report import write_report
 from tests.cli.called import byteways
 from tests.report import rank_runs, sample_run
-from tests.report.browser import Browser, find_chromium
+from tests.report.browser import IN_BROWSER, Browser
 from tests.report.run_builder import Builder
 from tests.report.sample_run import HOSTILE
 from tests.report.test_page import SCRIPTS
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
-]
+pytestmark = IN_BROWSER
 
 #: Of the sample run's report.
 CHARTS = 13

@@ -9,12 +9,9 @@ import pytest
 from byteways.record.run_folder import RunFolder
 from byteways.report import write_comparison, write_report
 from tests.report import sample_run
-from tests.report.browser import Browser, find_chromium
+from tests.report.browser import IN_BROWSER, Browser
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
-]
+pytestmark = IN_BROWSER
 
 #: Presses each button, also those that are hidden now, and waits for each file, ten seconds at most.
 PRESS = """(async () => {

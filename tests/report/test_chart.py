@@ -9,12 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.report.browser import Browser, find_chromium
+from tests.report.browser import IN_BROWSER, Browser
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
-]
+pytestmark = IN_BROWSER
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 SIZES = [4 * KIB, 64 * KIB, MIB]

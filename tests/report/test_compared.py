@@ -11,14 +11,9 @@ from byteways.explain.two_runs.comparison import compare_runs
 from byteways.report import write_comparison
 from byteways.report.compared import ComparedPage, from_comparison
 from byteways.report.render import render_compared
-from tests.report.browser import Browser, find_chromium
+from tests.report.browser import IN_BROWSER, Browser
 from tests.report.run_builder import HOSTILE
 from tests.unit.test_comparison import folder_of, pairs_run
-
-in_browser = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
-]
 
 
 def page_of(base: Path, *, simulated: bool = False, name: str = "slow") -> ComparedPage:
@@ -72,7 +67,7 @@ def browser(shared: Browser, written: Path) -> Browser:
 
 
 class TestInBrowser:
-    pytestmark = in_browser
+    pytestmark = IN_BROWSER
 
     def test_silent_and_offline(self, browser: Browser) -> None:
         """Would catch a script error, or anything that is fetched."""

@@ -17,14 +17,10 @@ from byteways.report import write_comparison
 from byteways.report.compared import MOST_CHARTS, ComparedPage, from_comparison
 from byteways.report.views import contention, curve_changes, hierarchy
 from tests.report import sample_run
-from tests.report.browser import Browser, find_chromium
+from tests.report.browser import IN_BROWSER, Browser
 from tests.report.test_accessible import violations
 from tests.unit.test_comparison import folder_of
 
-in_browser = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
-]
 SIZES = sample_run.MIB, sample_run.GIB
 
 
@@ -139,7 +135,7 @@ def test_equal_runs_are_folded(tmp_path: Path) -> None:
 
 
 class TestInBrowser:
-    pytestmark = in_browser
+    pytestmark = IN_BROWSER
 
     def test_it_prints_on_two_pages(self, runs: list[RunFolder], tmp_path: Path) -> None:
         """Would catch the essentials scattered over many sheets, and "Open all" that does not print more."""

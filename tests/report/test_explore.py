@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from byteways.explain.claims.wording import LEADER, NO_DIFFERENCE, TOO_FEW_ROUNDS
 from byteways.explain.node_matrix import node_matrix
 from byteways.explain.results.index import Index
 from byteways.record.run_folder import RunFolder
-from byteways.report.explore import BIDIRECTIONAL_BIT, WARM_BIT, Explorer, explorer, question
+from byteways.report.explore import Explorer, explorer, question
 from byteways.report.node.rates import gb_per_s, link_rates
 from tests.report import sample_run
 
@@ -64,30 +63,6 @@ def test_plain_ways_come_first_among_equals(tmp_path: Path) -> None:
     ]
 
 
-def test_ways_are_ranked_by_claims(tmp_path: Path) -> None:
-    """Would catch an order or a verdict that differs from the claims, or figures of another pair."""
-    found = explored(sample_run.h200x4(), tmp_path)
-    told = ways(found, "gpu0>gpu1", "1 GiB")
-    assert [way for way, _, _ in told][:3] == ["copy, write", "copy, read", "kernel, read"]
-    assert [verdict for _, _, verdict in told] == [
-        LEADER,
-        NO_DIFFERENCE,
-        "5.4 % less",
-        "6.7 % less",
-        "7.5 % less",
-    ]
-    assert [rate for _, rate, _ in told] == ["396", "394", "375", "370", "367"]
-    (both,) = ways(found, "gpu0>gpu1", "1 GiB", mode=BIDIRECTIONAL_BIT)
-    assert both == ("copy, write", "784", LEADER)
-    assert (found.pair, found.sizes[found.size][1], found.has_peaks, found.bidirectional) == (
-        "gpu0>gpu1",
-        "1 GiB",
-        True,
-        True,
-    )
-    assert found.data["links"]["gpu0>gpu1"] == ["gpu0 – nvswitch", "gpu1 – nvswitch"]
-
-
 def test_one_way_stands_for_equal_pairs(tmp_path: Path) -> None:
     """Would catch a map, a picture and a matrix that show different results for one pair."""
     build = sample_run.four_pairs()
@@ -109,17 +84,6 @@ def test_one_way_stands_for_equal_pairs(tmp_path: Path) -> None:
     assert link.best.value == max(cell.value for pair, cell in matrix.cells.items() if "gpu2" in pair)
 
 
-def test_warm_caches_have_a_mode_of_their_own(tmp_path: Path) -> None:
-    """Would catch a result from a cache beside those over the link."""
-    build = sample_run.four_pairs()
-    flow = [("gpu0:device", "gpu1:device", "gpu1")]
-    build.measure("copy", flow, 900.0, cache="warm")
-    found = explored(build, tmp_path)
-    assert found.warm
-    assert [rate for _, rate, _ in ways(found, "gpu0>gpu1", "1 GiB")] == ["394"]
-    assert ways(found, "gpu0>gpu1", "1 GiB", mode=WARM_BIT) == [("copy, read", "900", LEADER)]
-
-
 def test_a_question_is_an_address(tmp_path: Path) -> None:
     """Would catch a finding that links to another pair, size or mode, or to what the map does not have."""
     cells = Index.of(RunFolder(sample_run.h200x4(sizes=(sample_run.GIB,)).write(tmp_path))).cells
@@ -129,22 +93,3 @@ def test_a_question_is_an_address(tmp_path: Path) -> None:
     assert question(both) == "pair=gpu0%3Egpu1&size=1+GiB&both=1"
     others = [cell for cell in cells if cell.record.pattern == "fan-in"]
     assert {question(cell) for cell in others} == {""}
-
-
-def test_few_rounds_are_listed_and_not_ranked(tmp_path: Path) -> None:
-    """Would catch a winner among results of one round, or results that are left out."""
-    build = sample_run.Builder(sample_run.topology(2), rounds=1)
-    for interface, rate in (("kernel", 370.0), ("copy", 396.0)):
-        build.measure(interface, [("gpu0:device", "gpu1:device", "gpu0")], rate)
-    told = ways(explored(build, tmp_path), "gpu0>gpu1", "1 GiB")
-    assert [(way, verdict) for way, _, verdict in told] == [
-        ("copy, write", TOO_FEW_ROUNDS),
-        ("kernel, write", TOO_FEW_ROUNDS),
-    ]
-
-
-def test_nothing_to_explore(tmp_path: Path) -> None:
-    """Would catch an empty map on the page of a run of latencies."""
-    build = sample_run.Builder(sample_run.topology(0))
-    sample_run.cpu_chase(build, 2**20)
-    assert explorer(Index.of(RunFolder(build.write(tmp_path)))) is None

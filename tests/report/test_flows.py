@@ -12,14 +12,6 @@ def fan(hub: str, rate: float, way: str = "copy, write") -> Fans:
     return Fans(hub, f"{{}} to GPUs: {way}", MIB, points)
 
 
-def test_few_hubs_have_a_line_each() -> None:
-    """Would catch hubs of different rates in one line where all of them have room."""
-    chart = over_flows_chart("GPUs", [fan(f"gpu{n}", 10.0 * n) for n in (1, 2, 3)])
-    assert [one.label for one in chart.series[:3]] == [f"gpu{n} to GPUs: copy, write" for n in (1, 2, 3)]
-    assert [(point.x, point.y) for point in chart.series[3].points] == [(1, 30.0), (3, 90.0)]
-    assert "median" not in chart.caption
-
-
 def test_many_hubs_share_a_line() -> None:
     """Would catch a legend of dozens of lines in eight colours, a mean of hubs, or a range that hides one."""
     ways = "copy, write", "kernel, write"

@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.display.chart import Axis, Chart, Point, ReferenceLine, Series
+from byteways.explain.display.chart import ReferenceLine
 from byteways.explain.display.numbers import moment
-from byteways.explain.tables import tables
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
 from byteways.report import write_report
-from byteways.report.packing import unpacked
 from byteways.report.page import Page, from_run
-from byteways.report.render import Deferred, packed_records, render, script_json
-from byteways.text import visible, visible_data
+from byteways.report.render import render, script_json
+from byteways.text import visible_data
 from byteways.topology.model import Link, Topology
 from tests.changed import replace
 from tests.report import sample_run
@@ -94,38 +92,6 @@ def test_sections_without_data_are_left_out(host_html: str) -> None:
     assert links[: 1 + len(contents)] == ["#findings", *contents]  # the first is "skip to the findings"
     of_findings = links[1 + len(contents) :]  # to their evidence
     assert all(link in contents or str(link).startswith("#pair=cpu0%3Ecpu0") for link in of_findings)
-
-
-def test_all_sections_of_a_gpu_run(gpus_html: str) -> None:
-    """Would catch a section that lost its data on the way."""
-    assert Outline(gpus_html).ids("section") == [
-        "node",
-        "recommended",
-        "explore",
-        "findings",
-        "curves",
-        "best",
-        "first-touch",
-        "scaling",
-        "patterns",
-        "together",
-        "latency",
-        "warnings",
-        "not-measured",
-        "machine",
-        "reading",
-        "method",
-        "data",
-    ]
-
-
-def test_a_page_without_charts_has_no_data_of_them(tmp_path: Path) -> None:
-    """Would catch an empty element that the page's script cannot read, and code that grows unseen."""
-    build = sample_run.Builder(sample_run.topology(0))
-    build.measure("memcpy", [("cpu0:pageable", "cpu0:pageable", "cpu0")], 9.8)
-    text = html(build, tmp_path)
-    assert 'id="charts"' not in text
-    assert len(text) < 130_000
 
 
 def test_numbers_of_headings_keep_their_units(gpus: Path) -> None:
@@ -225,23 +191,6 @@ def test_no_peak_no_switch(host_html: str, gpus_html: str) -> None:
     assert gpus_html.count('data-numbers="percent"') == 1
 
 
-def test_first_findings_are_open_and_all_are_there(gpus: Path, gpus_html: str) -> None:
-    """Would catch findings that are lost or numbered anew where the list is folded."""
-    said = from_run(RunFolder(gpus)).findings
-    assert (
-        gpus_html.count('<span class="say">') == 3 + len(said) > 11
-    )  # the first three stand beside the node, too
-    assert f"<summary>{len(said) - 8} more findings</summary>" in gpus_html
-    assert "counter-reset: finding 8" in gpus_html
-
-
-def test_time_of_the_run_is_for_people(tmp_path: Path) -> None:
-    """Would catch milliseconds and offsets in the heading of a report."""
-    facts = dict(page(sample_run.cpu_only(), tmp_path).facts)
-    assert facts["When"] == "2026-01-02 03:04 UTC"
-    assert facts["Records"] == "complete: 60 of 66 planned measurements done"
-
-
 @pytest.mark.parametrize(
     ("iso", "shown"),
     [
@@ -273,44 +222,6 @@ def test_curves_have_the_figures_of_their_records(tmp_path: Path) -> None:
     assert low is not None and high is not None and low <= 209.0 <= high
 
 
-def test_a_chart_leaves_its_defaults_to_the_page() -> None:
-    """Would catch a chart that is several times as large as its data, and a hostile name within it."""
-    points = (Point(4096, 1.23456789, text=HOSTILE), Point(8192, 2.0, 1.5, 2.5, open=True))
-    deferred = Deferred()
-    chart = Chart("title", "", Axis("size", "log", "bytes"), Axis("GB/s"), (Series("copy", points),))
-    assert (deferred.number(chart), deferred.number(chart), deferred.number(replace(chart, title="b"))) == (
-        0,
-        0,
-        1,
-    )
-    assert unpacked(deferred.packed())[0] == {
-        "title": "title",
-        "caption": "",
-        "x": {"label": "size", "scale": "log", "unit": "bytes"},
-        "y": {"label": "GB/s"},
-        "series": [
-            {
-                "label": "copy",
-                "points": [
-                    {"x": 4096, "y": 1.2346, "text": visible(HOSTILE)},
-                    {"x": 8192, "y": 2.0, "low": 1.5, "high": 2.5, "open": True},
-                ],
-            }
-        ],
-    }
-
-
-def test_no_negative_window(tmp_path: Path) -> None:
-    """Would catch a window of less than no time in the data of the page."""
-    build = sample_run.Builder(sample_run.topology(2))
-    flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
-    rates = {"gpu0>gpu1": 100.0, "gpu1>gpu0": 100.0}
-    build.measure("copy", flows, rates, pattern="bidirectional", window_ns=-5.0, end_to_end_ns=10.0)
-    data = unpacked(packed_records(RunFolder(build.write(tmp_path))))
-    of = {column["name"]: column for column in data["columns"]}
-    assert (of["window_ns"]["all"], of["end_to_end_ns"]["all"]) == (None, 10)
-
-
 def test_empty_run(tmp_path: Path) -> None:
     """Would catch a report that cannot be written before the first record is there."""
     assert Outline(html(sample_run.Builder(sample_run.topology(2)), tmp_path)).ids("section") == [
@@ -320,34 +231,6 @@ def test_empty_run(tmp_path: Path) -> None:
         "method",
         "data",
     ]
-
-
-def test_cells_say_what_is_behind_them(tmp_path: Path) -> None:
-    """Would catch a tooltip without interval, samples, executor or engine, or a wrong percentage."""
-    table = tables(RunFolder(sample_run.h200x4(rounds=3).write(tmp_path))).matrices[0]
-    cell = table.results[0][2]
-    assert cell is not None
-    assert (table.title, table.rows[0][0], table.headings[2]) == (
-        "copy, read, unidirectional at 1 GiB",
-        "gpu0",
-        "gpu1",
-    )
-    assert (cell.absolute, cell.percent) == ("394", "87.5 %")
-    assert cell.details == (
-        "copy gpu0:device > gpu1:device, read\n"
-        "repeatability interval, 3 rounds, 392.4 to 395.3 GB/s, n = 90\n"
-        "executor gpu1, 1 GiB, cache cold\n"
-        "engine copy-engine: fixture\n"
-        "timed by device-events, gated, batch 16\n"
-        "peak: fixture links"
-    )
-
-
-def test_shade_follows_the_figure(tmp_path: Path) -> None:
-    """Would catch a slow pair that looks as strong as the others, or local copies that outshine the links."""
-    build = sample_run.h200x4(sizes=(sample_run.GIB,))
-    table = tables(RunFolder(build.write(tmp_path))).matrices[0]
-    assert table.heat[0][:3] == (None, None, pytest.approx(1, abs=0.01))  # label, diagonal, link
 
 
 def test_script_json_is_inert() -> None:

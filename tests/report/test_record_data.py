@@ -7,13 +7,11 @@ import json
 import re
 import struct
 from math import isnan
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from byteways.record import columns
-from byteways.report import write_report
 from byteways.report.packing import FAST_FROM_BYTES, packed, unpacked
 from byteways.report.record_data import AS_BANDWIDTH, record_data
 from tests.changed import replace
@@ -96,25 +94,3 @@ def test_fields_without_a_column_are_kept() -> None:
     extra = {column["name"] for column in data["extra"]}
     assert extra == known - in_columns - {"samples_ns", "worker"}
     assert extra
-
-
-def test_a_value_is_stored_once() -> None:
-    """Would catch columns that repeat a text in each row: the page would be several times as large."""
-    made = sample_run.h200x4()
-    data = told(made)
-    of = {column["name"]: column for column in data["columns"]}
-    assert of["run_id"]["all"] == made.manifest()["run_id"]
-    assert len(of["interface"]["of"]) == len({record.interface for record in made.records})
-    rows = json.dumps([record.to_json() for record in made.records])
-    assert len(packed(record_data(made.manifest(), made.records))) < len(packed(rows)) / 2
-
-
-def test_the_page_has_them(tmp_path: Path) -> None:
-    """Would catch a page whose data is damaged."""
-    build = sample_run.cpu_only()
-    text = write_report(build.write(tmp_path)).read_text()
-    found = re.search(r'id="records">(\S+)</script>', text)
-    assert found
-    data = unpacked(found[1])
-    assert data["manifest"]["run_id"] == "feedc0de"
-    assert data["count"] == len(build.records)

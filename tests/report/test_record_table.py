@@ -15,12 +15,9 @@ import pytest
 from byteways.record.exporters import FORMATS
 from byteways.report import write_report
 from tests.report import sample_run
-from tests.report.browser import Browser, find_chromium
+from tests.report.browser import IN_BROWSER, Browser
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
-]
+pytestmark = IN_BROWSER
 
 LINES = "document.querySelectorAll('#records-table tr[data-row]')"
 

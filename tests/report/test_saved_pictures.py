@@ -11,12 +11,9 @@ import pytest
 
 from byteways.report import write_report
 from tests.report import sample_run
-from tests.report.browser import Browser, find_chromium
+from tests.report.browser import IN_BROWSER, Browser
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
-]
+pytestmark = IN_BROWSER
 
 #: Title and content of a picture, as a data URL.
 SAVED = """(async (index, kind) => {

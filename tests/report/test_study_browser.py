@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.called import byteways
-from tests.report.browser import Browser, find_chromium
+from tests.report.browser import IN_BROWSER, Browser
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
-]
+pytestmark = IN_BROWSER
 
 #: Tops of the titles of the vertical axes.
 TITLES = """Array.from(document.querySelectorAll('#study-fig2a .axis[transform]'),

@@ -9,12 +9,9 @@ import pytest
 
 from byteways.report import write_report
 from tests.report import sample_run
-from tests.report.browser import Browser, find_chromium
+from tests.report.browser import IN_BROWSER, Browser
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
-]
+pytestmark = IN_BROWSER
 
 CORES = 32
 WIDEST = """Math.max(...Array.from(document.querySelectorAll('main table'),

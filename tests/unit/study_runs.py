@@ -6,9 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from byteways.explain.studies.value_lookup import Sheet
-from byteways.plan.case import Case, Flow
+from byteways.plan.case import Case, Flow, PlannedCase
 from byteways.record.record import Record
 from byteways.record.times import Times
+from byteways.run.conduct.recording import request_fields
 from byteways.simulate import load as load_machine
 from byteways.simulate.topology import topology_of
 from byteways.studies.study import Study
@@ -35,22 +36,7 @@ def record(case: Case, gb_per_s: float, *, low: float = 0.9, mean: float = 1.1, 
     median = case.size_bytes / gb_per_s
     times = Times(median, (median, median), low * median, 2 * median, mean * median, 0.0, 20)
     given = {
-        "case_id": case.case_id,
-        "round": 0,
-        "sweep": "any",
-        "category": case.category,
-        "interface": case.interface,
-        "executor": case.flows[0].executor,
-        "access": case.access,
-        "pattern": case.pattern,
-        "path": case.path,
-        "source": str(case.flows[0].source),
-        "destination": str(case.flows[0].destination),
-        "flows": [flow.to_json() for flow in case.flows],
-        "size_bytes": case.size_bytes,
-        "cache": case.cache,
-        "options": dict(case.options),
-        "environment": dict(case.environment),
+        **request_fields(PlannedCase(case, "any", 0, 1.0, 0.01)),
         "status": "measured",
         "reason": None,
         "method_version": 2,

@@ -167,6 +167,8 @@ CHECKS = [
     ({"kind": "ratio", "of": "kernel@*/1GiB", "to": "copy@*/1GiB", "over": "most", "about": 3}, HOLDS),
     ({"kind": "ratio", "of": "kernel@*/1GiB", "to": "copy@*/1GiB", "over": "least", "at_most": 2}, HOLDS),
     ({"kind": "ratio", "of": "kernel@quad/1GiB", "to": "copy@single/1GiB", "about": 3}, UNTESTED),
+    ({"kind": "ratio", "of": "kernel@dual/1GiB", "to": "copy@quad/*", "at_least": 1.5}, HOLDS),  # equal sizes
+    ({"kind": "ratio", "of": "kernel@dual/*", "to": ["copy@quad/1MiB", "slow copy@quad/1MiB"]}, UNTESTED),
     (
         {
             "kind": "ratio",

@@ -11,15 +11,11 @@ from hypothesis import strategies as st
 from byteways.explain.results.index import Index
 from byteways.explain.subjects import applications as subject
 from byteways.plan.applications import (
-    PARTICLE_BYTES,
-    bytes_of_ends,
     columns_of,
-    leaving,
     native_options,
     tile_of,
 )
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.footprint import bytes_of_buffers, managed_bytes
 from byteways.plan.legality.applications import transport_refusal
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.executors import in_environment
@@ -75,15 +71,6 @@ def test_ranks_that_do_not_fill_the_grid() -> None:
         columns_of(6, {"columns": 4})
 
 
-@given(st.integers(64, 10**7), st.integers(1, 250))
-def test_memory_of_messages_holds_what_all_neighbours_send(particles: int, crossing: int) -> None:
-    """Catches guests beyond the memory: four neighbours may send all that leave them."""
-    options = {"crossing": crossing}
-    data, messages = bytes_of_ends("particles", particles * PARTICLE_BYTES, options)
-    part = 4 * leaving(particles * PARTICLE_BYTES, options) * PARTICLE_BYTES
-    assert (data, messages) == (particles * PARTICLE_BYTES + part, 3 * part)
-
-
 def test_the_native_core_is_told_everything() -> None:
     """Catches a default that Python and the native core have each for themselves."""
     told = native_options("halo", MIB, 4, {"transport": "xccl"})
@@ -134,21 +121,6 @@ def case_of(transport: str, timed: str, pattern: str = "halo", ends: str = DEVIC
     named = {"transport": transport} if transport != "mpi" else {}
     options = {**named, **({"timed": timed} if timed != "iteration" else {}), **more}
     return Case(pattern, pattern, (flow,), MIB, "warm", options)
-
-
-def test_data_and_messages_have_sizes_of_their_own() -> None:
-    """Catches messages as large as the fields: twice the memory."""
-    case = case_of("mpi", "iteration")
-    tile = tile_of(MIB, {})
-    sizes = bytes_of_buffers(case, case.flows[0], lambda _: 0)
-    assert sizes == [tile.state_bytes, tile.message_bytes] * 4
-
-
-def test_managed_memory_is_that_of_each_rank() -> None:
-    """Catches ranks whose managed memory is added up, as if one GPU had to hold it all."""
-    case = case_of("mpi", "iteration", ends="gpu{0}:managed")
-    tile = tile_of(MIB, {})
-    assert managed_bytes(case, Capabilities()) == tile.state_bytes + tile.message_bytes
 
 
 @pytest.mark.parametrize("transport", ["xccl", "hybrid"])

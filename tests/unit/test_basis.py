@@ -76,18 +76,6 @@ def test_an_assumed_number_is_told_where_it_is_used(
     assert all("assumed" not in rests_on(one, model) for one in not_resting)
 
 
-def test_published_numbers_are_nominal() -> None:
-    """Catches a data sheet's number that counts as fitted or assumed."""
-    model = changed("links.0.peak_bytes_per_s", "nvidia-h100: 18 links")
-    assert rests_on(COPY, model) == ["fitted", "nominal"]
-    assert rests_on(HOST, model) == ["fitted"]
-
-
-def test_a_number_that_is_left_out_says_nothing() -> None:
-    """Catches neutral values of a file, which have no source, taken for a kind of their own."""
-    assert rests_on(COPY, load("h200-x4")) == ["fitted", "nominal"]
-
-
 @pytest.mark.parametrize("machine", names())
 def test_every_model_has_something_to_rest_on(machine: str) -> None:
     """Catches keys that models of one vendor or shape do not have."""

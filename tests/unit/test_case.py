@@ -97,43 +97,6 @@ def flow(source: str, destination: str, executor: str | None = None) -> Flow:
     return Flow(on_device(source), on_device(destination), executor or source)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "ends", "path"),
-    [
-        ("unidirectional", ["0>1"], "gpu0>gpu1"),
-        ("bidirectional", ["0>1", "1>0"], "gpu0<>gpu1"),
-        ("fan-out", ["0>1", "0>2"], "gpu0>gpu1,gpu2"),
-        ("fan-in", ["1>0", "2>0"], "gpu1,gpu2>gpu0"),
-        ("all-pairs", ["0>1", "1>0"], "all:gpu0,gpu1"),
-        ("interference", ["0>1", "2>3"], "gpu0>gpu1 beside gpu2>gpu3"),
-        ("fan-bidirectional", ["0>1", "0>2", "1>0", "2>0"], "gpu0<>gpu1,gpu2"),
-        ("two-pairs", ["0>1", "2>3"], "gpu0>gpu1 and gpu2>gpu3"),
-        ("ring", ["0>1", "1>2", "2>0"], "ring:gpu0,gpu1,gpu2"),
-        ("bisection", ["0>2", "0>3", "1>2", "1>3", "2>0", "3>0", "2>1", "3>1"], "gpu0,gpu1<>gpu2,gpu3"),
-    ],
-)
-def test_paths(pattern: str, ends: list[str], path: str) -> None:
-    """Catches a path that reads as another pattern's; filters and tables go by it."""
-    pairs = [end.split(">") for end in ends]
-    case = Case("copy", pattern, tuple(flow(f"gpu{a}", f"gpu{b}") for a, b in pairs), 4096)
-    assert case.path == path
-
-
-@pytest.mark.parametrize(
-    ("one", "access"),
-    [
-        (flow("gpu0", "gpu1", "gpu0"), "write"),
-        (flow("gpu0", "gpu1", "gpu1"), "read"),
-        (flow("gpu0", "gpu0", "gpu0"), "local"),
-        (flow("gpu0", "gpu1", "gpu2"), "remote"),
-        (flow("gpu0", "gpu0", "gpu1"), "remote"),
-    ],
-)
-def test_access(one: Flow, access: str) -> None:
-    """Catches read and write swapped, which differ by what the link carries as requests."""
-    assert Case("kernel", "unidirectional", (one,), 4096).access == access
-
-
 def test_every_interface_has_a_category() -> None:
     """Catches an interface whose records would have no category."""
     known = ("explicit", "direct access", "memory", "message passing", "application")

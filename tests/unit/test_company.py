@@ -8,13 +8,11 @@ import pytest
 
 from byteways.explain.claims.importance import NO_DIFFERENCE_IMPORTANCE
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import chases, concurrent
 from byteways.explain.results.summary import cells
 from byteways.explain.subjects import interference, loaded
 from byteways.explain.subjects import interference as company
 from byteways.explain.subjects.interference import slowdowns
 from byteways.explain.subjects.loaded import load_curves
-from byteways.explain.tables import tables
 from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report.few_records import GB, MIB, Fixture, flow, record
@@ -36,18 +34,6 @@ def walked() -> Fixture:
         for pause, rate, ns in points
     ]
     return Fixture([record("pointer-chase", [WALK], 340.0), *beside])
-
-
-def test_points_of_one_load_are_one_curve(walked: Fixture) -> None:
-    """Catches a curve for every pause, points in another order than the load's, or a walk without its idle
-    figure.
-    """
-    [curve] = load_curves(cells(walked.records))
-    assert (curve.walk.walker, curve.walk.memory) == ("gpu0", "gpu0:device")
-    assert curve.load == "copy gpu0>gpu1 by gpu0"
-    assert [point.load_bytes_per_s / GB for point in curve.points] == [30, 200, 390]
-    assert [point.cell.value for point in curve.points] == [350.0, 400.0, 700.0]
-    assert curve.idle is not None and curve.idle.value == 340.0
 
 
 @pytest.mark.parametrize(
@@ -150,14 +136,6 @@ def test_a_wide_interval_keeps_no_speed(half: float, warnings: list[str], free: 
     assert finding.importance <= NO_DIFFERENCE_IMPORTANCE  # what costs nothing comes late
 
 
-def test_a_loaded_walk_is_no_latency_of_the_machine(walked: Fixture) -> None:
-    """Catches loaded figures in the latency tables, or nanoseconds among rates of concurrent flows."""
-    found = cells(walked.records)
-    assert [cell.value for cell in chases(found)] == [340.0]
-    assert concurrent(found) == []
-    assert "patterns" not in tables(walked).parts
-
-
 def test_what_a_load_does_to_a_walk_is_said(walked: Fixture) -> None:
     """Catches a finding that names another load than the worst, or one that the intervals do not bear out."""
     [finding] = loaded.loaded_latency(Index(walked))
@@ -174,23 +152,6 @@ def test_what_a_load_does_to_a_walk_is_said(walked: Fixture) -> None:
         [walked.records[0], record("pointer-chase", [WALK, load(0)], 341.0, load_bytes_per_s=390 * GB)]
     )
     assert list(loaded.loaded_latency(Index(steady))) == []
-
-
-def test_the_topic_draws_the_idle_walk_first(walked: Fixture) -> None:
-    """Catches a curve that begins at its least load, and a simulated one that passes for a prediction."""
-    topic = loaded.topic(Index.of(walked))
-    assert topic is not None
-    [chart] = topic.charts
-    assert [(point.x, point.y) for point in chart.series[0].points] == [
-        (0, 340),
-        (30, 350),
-        (200, 400),
-        (390, 700),
-    ]
-    assert "only in GPU memory" not in topic.lead
-    played = Fixture(walked.records, {"simulated": True})
-    simulated = loaded.topic(Index.of(played))
-    assert simulated is not None and "only in GPU memory" in simulated.lead
 
 
 BOUND = flow("gpu0:device", "gpu0:device", "gpu0")
@@ -225,17 +186,6 @@ def test_both_sides_of_a_pair_are_judged(disturbed: Fixture) -> None:
     assert arithmetic.own == pytest.approx(261 / 260) and not arithmetic.sure
 
 
-def test_what_a_transfer_costs_is_said(disturbed: Fixture) -> None:
-    """Catches a difference claimed within the intervals, or the costs of two works in one sentence."""
-    bound, arithmetic = company.transfer_costs(Index(disturbed))
-    assert bound.title == (
-        "Slowdown of memory-bound kernel on gpu0 during kernel gpu0>gpu1 by gpu0: 41 % longer and "
-        "copy gpu0>gpu1 by gpu0: 9.2 % longer"
-    )
-    assert "copy gpu0>gpu1 by gpu0: 99 %" in bound.detail
-    assert arithmetic.title == "Arithmetic on gpu0 is not slowed down during copy gpu0>gpu1 by gpu0"
-
-
 def test_the_table_says_what_was_not_measured(disturbed: Fixture) -> None:
     """Catches a missing figure that is shown as another one, and a doubtful one without its brackets."""
     topic = interference.topic(Index.of(disturbed))
@@ -243,10 +193,3 @@ def test_the_table_says_what_was_not_measured(disturbed: Fixture) -> None:
     [table] = topic.tables
     assert [row[4] for row in table.rows] == ["1.09", "1.41", "(1.00)"]
     assert [row[5] for row in table.rows] == ["394", "not measured", "394"]
-
-
-def test_a_run_without_company_has_neither_topic() -> None:
-    """Catches an empty part of the report."""
-    run = Fixture([record("copy", [COPY], 394 * GB)])
-    assert loaded.topic(Index.of(run)) is None
-    assert interference.topic(Index.of(run)) is None

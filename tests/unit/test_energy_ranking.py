@@ -6,7 +6,6 @@ import pytest
 
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
-from byteways.explain.subjects import energy
 from byteways.explain.subjects import energy as rules
 from tests.report.few_records import GB, Fixture, flow, in_rounds, record
 
@@ -41,21 +40,6 @@ def run_of(**figures: tuple[float, float | None]) -> Fixture:
     )
 
 
-def test_the_least_leads_and_what_overlaps_is_no_rank() -> None:
-    """Catches energies ranked by their medians alone, the dearest way named first, a tie called a lead."""
-    run = run_of(kernel=(0.71, 0.02), copy=(0.33, 0.02), kernel_bulk=(0.345, 0.02))
-    [finding] = rules.energy(Index(run))
-    assert finding.title == (
-        "Least energy from gpu0:device to gpu1:device: copy or kernel-bulk, 0.33 J/GB; "
-        "kernel takes 2.2 times as much (0.71)"
-    )
-    assert finding.detail.startswith("copy 0.33 J (")
-    [alone] = rules.energy(Index(run_of(kernel=(0.71, 0.02), copy=(0.33, 0.02))))
-    assert alone.title == (
-        "Least energy from gpu0:device to gpu1:device: copy, 0.33 J/GB; kernel takes 2.2 times as much (0.71)"
-    )
-
-
 @pytest.mark.parametrize(
     ("write", "name"), [(0.424, "copy"), (0.6, "copy issued by the destination")], ids=["tied", "told apart"]
 )
@@ -70,41 +54,12 @@ def test_a_way_is_named_only_where_it_leads(write: float, name: str) -> None:
     assert f"{name}, 0.423 J/GB; kernel" in finding.title
 
 
-def test_a_wide_interval_of_any_way_leaves_no_lead() -> None:
-    """Catches a lead over an interface one way of which, unsure as it is, may take less."""
-    run = run_of(copy=(0.42, 0.01))
-    for access, joules, half in (("read", 0.50, 0.01), ("write", 0.51, 0.12)):
-        told = spent("kernel", joules, half)
-        copies = [record("kernel", [COPY], 370 * GB, access=access, case_id=access, energy=told)]
-        run.records += in_rounds(copies)
-    [finding] = rules.energy(Index(run))
-    assert "not decided between copy and kernel" in finding.title
-
-
-def test_energies_that_overlap_have_no_least() -> None:
-    """Catches a winner within both intervals."""
-    [finding] = rules.energy(Index(run_of(kernel=(0.35, 0.03), copy=(0.33, 0.02))))
-    assert finding.title == (
-        "Energy from gpu0:device to gpu1:device: no significant difference between copy and kernel"
-    )
-
-
 @pytest.mark.parametrize(("joules", "told"), [(0.36, False), (0.50, True)])
 def test_a_record_without_interval_is_known_to_a_step_of_its_counter(joules: float, told: bool) -> None:
     """Catches figures of older runs that are ranked as if they were exact, or never."""
     # 250 and 120 W in 20 steps between the first and the last: 14 W, at 390 GB/s 0.036 J/GB either way.
     [finding] = rules.energy(Index(run_of(kernel=(joules, None), copy=(0.33, None))))
     assert ("Least energy" in finding.title) is told
-
-
-def test_replicates_span_all_their_intervals() -> None:
-    """Catches the interval of one round where rounds differ by more."""
-    both = [
-        record("copy", [COPY], 390 * GB, energy=spent("copy", joules, 0.01)) for joules in (0.3, 0.4, 0.5)
-    ]
-    kernel = record("kernel", [COPY], 370 * GB, energy=spent("kernel", 0.45, 0.01))
-    [finding] = rules.energy(Index(Fixture([*both, kernel])))
-    assert "not decided between copy and kernel" in finding.title
 
 
 def test_no_energy_is_one_finding_with_its_reason() -> None:
@@ -124,17 +79,6 @@ def test_one_replicate_with_a_figure_is_enough() -> None:
     assert not list(rules.no_energy(Index(Fixture([failed, *run_of(copy=(0.33, 0.02)).records]))))
     [finding] = rules.no_energy(Index(Fixture([failed, failed])))
     assert finding.title == "No energy result for 1 case: its counter did not advance"
-
-
-def test_the_table_has_interval_and_reasons() -> None:
-    """Catches a reason that is taken for a figure, and a figure without what it is known to."""
-    run = run_of(copy=(0.33, 0.02))
-    run.records += in_rounds([record("memcpy", [HOST], 10 * GB, energy=REASON)])
-    topic = energy.topic(Index.of(run))
-    assert topic is not None
-    figures, reasons = topic.tables
-    assert [row[2:4] for row in figures.rows] == [("0.33", "0.291 to 0.374")]
-    assert reasons.rows == (("no energy counter on cpu0", "1"),)
 
 
 def test_asking_for_energy_is_no_way_to_move_bytes() -> None:

@@ -17,11 +17,6 @@ from tests.report import sample_run
 GIB, MIB, KIB = sample_run.GIB, sample_run.MIB, sample_run.KIB
 
 
-def test_nothing_measured(tmp_path: Path) -> None:
-    """Would catch a rule that needs at least one record."""
-    assert sample_run.sentences(sample_run.Builder(sample_run.topology(4)), tmp_path) == []
-
-
 def test_corruption_and_failures_come_first(tmp_path: Path) -> None:
     """Would catch wrong data being reported below a fast link."""
     build = sample_run.h200x4()
@@ -104,19 +99,6 @@ def test_read_against_write_within_intervals_is_silent(tmp_path: Path) -> None:
     assert not any("faster than as a" in title for title in sample_run.sentences(build, tmp_path))
 
 
-def test_bidirectional_at_full_speed(tmp_path: Path) -> None:
-    """Would catch a loss being invented where both directions run freely."""
-    build = sample_run.Builder(sample_run.topology(2))
-    flows = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
-    for flow in flows:
-        build.measure("copy", [flow], 396.0)
-    build.measure("copy", flows, {"gpu0>gpu1": 396.0, "gpu1>gpu0": 395.5}, pattern="bidirectional")
-    assert (
-        "Between GPUs, running both directions at once has no significant loss (0.49 % at most): "
-        "bidirectional copy reaches 792 GB/s in total" in sample_run.sentences(build, tmp_path)
-    )
-
-
 def test_interference(tmp_path: Path) -> None:
     """Would catch a disturbed flow being compared with the sum, or with another flow."""
     build = sample_run.Builder(sample_run.topology(4))
@@ -144,14 +126,6 @@ def test_above_peak_is_a_finding(tmp_path: Path) -> None:
     )
 
 
-def test_above_peak_has_no_digit_too_many(tmp_path: Path) -> None:
-    """Would catch "487 GB/s" of a result whose interval is wider than a hundred of them."""
-    build = sample_run.Builder(sample_run.topology(2), spread=0.1)
-    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 487.3, peak=200)
-    (said,) = [one for one in sample_run.sentences(build, tmp_path) if "above the nominal peak" in one]
-    assert said.endswith("write reaches 490 GB/s")
-
-
 def serialised(
     interface: str, build: sample_run.Builder, *, peers: tuple[int, int] = (1, 2), warned: bool = True
 ) -> None:
@@ -160,22 +134,6 @@ def serialised(
     warning = Warning("serialised", 389.2e9, 778.4e9, "Compare window_ns with end_to_end_ns.")
     rates = {f"gpu0>gpu{peer}": 194.6 for peer in peers}
     build.measure(interface, flows, rates, pattern="fan-out", warnings=[warning] if warned else [])
-
-
-def test_serialised_is_its_own_finding(tmp_path: Path) -> None:
-    """Would catch copies that ran one after another among harmless warnings, and figures in bytes/s."""
-    build = sample_run.Builder(sample_run.topology(3))
-    serialised("copy", build)
-    serialised("kernel", build, warned=False)
-    found = findings(RunFolder(build.write(tmp_path)))
-    finding = next(one for one in found if "were serialised" in one.title)
-    assert finding.title == "Concurrent copy flows were serialised: fan-out (1)"
-    assert finding.detail == (
-        "For example copy fan-out gpu0>gpu1,gpu2, write, 1 GiB: 389 GB/s together; the rates of the flows "
-        "while each ran add up to 778 GB/s. Their rates are time slices, not shares of a link. "
-        "The GPUs' copy engines process such copies one after another. kernel overlapped there."
-    )
-    assert not any("a warning" in finding.title for finding in found)
 
 
 @pytest.mark.parametrize("apart", [413.0, 1556.0])
@@ -220,36 +178,6 @@ def test_turns_are_no_interference(tmp_path: Path) -> None:
     assert not any("keeps" in title for title in sample_run.sentences(build, tmp_path))
 
 
-def test_ways_of_one_pattern_share_a_finding(tmp_path: Path) -> None:
-    """Would catch one finding per interface, and sums that are kept back where nothing ran alone."""
-    build = sample_run.Builder(sample_run.topology(2))
-    both = [("gpu0:device", "gpu1:device", "gpu0"), ("gpu1:device", "gpu0:device", "gpu1")]
-    down = [("cpu0:pinned", f"gpu{index}:device", f"gpu{index}") for index in range(2)]
-    for interface, rate in (("kernel", 360.0), ("copy", 390.0)):
-        rates = {"gpu0>gpu1": rate, "gpu1>gpu0": rate}
-        build.measure(interface, both, rates, pattern="bidirectional", peak=900)
-        build.measure(interface, both, rates, pattern="all-pairs", peak=900)
-        build.measure(interface, down, {"cpu0>gpu0": 50.0, "cpu0>gpu1": 50.0}, pattern="fan-out", peak=126)
-    assert sorted(sample_run.sentences(build, tmp_path), reverse=True) == [
-        "cpu0 to 2 GPUs at once: kernel with pinned memory reaches 100 GB/s in total (79 % of 126)",
-        "Between GPUs, bidirectional copy issued by the source leads with 780 GB/s in total (87 % of 900)",
-        "All pairs at once: copy issued by the source leads with 780 GB/s in total (87 % of 900)",
-    ]
-    assert sample_run.details(build, tmp_path / "again", "All pairs") == (
-        "1 GiB, copy issued by the source, 2 flows. Flows get 390 GB/s each. Others: kernel issued by the "
-        "source 720 GB/s."
-    )
-
-
-def test_the_size_of_most_pairs_stands_for_all(tmp_path: Path) -> None:
-    """Would catch one pair's curve hiding the matrix that was measured at half its largest size."""
-    build = sample_run.four_pairs()
-    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu1")], 420.0, size=2 * GIB, peak=450)
-    assert sample_run.sentences(build, tmp_path)[0] == (
-        "Between GPUs, copy issued by the destination reaches 394 GB/s (88 % of 450) at 1 GiB"
-    )
-
-
 def test_threads_that_do_not_help(tmp_path: Path) -> None:
     """Would catch more threads being praised when they are slower or within the noise."""
     flow = [("cpu0:pageable", "cpu0:pageable", "cpu0")]
@@ -264,16 +192,6 @@ def test_threads_that_do_not_help(tmp_path: Path) -> None:
         build.measure("memcpy", flow, 9.8)
         build.measure("memcpy-mt", flow, rate, launch={"blocks": 2, "threads": 1})
         assert expected in sample_run.sentences(build, tmp_path / str(rate))
-
-
-def test_shares_in_warnings_are_percent(tmp_path: Path) -> None:
-    """Would catch `observed 0.0316` where a reader expects percent."""
-    build = sample_run.Builder(sample_run.topology(2))
-    warning = Warning("noisy", 0.0316, 0.01, "Give it more time.")
-    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 394.0, warnings=[warning])
-    assert sample_run.details(build, tmp_path, "1 of 1 result carries") == (
-        "For example copy gpu0:device > gpu1:device, write (observed 3.2 %, required 1 %). Give it more time."
-    )
 
 
 def test_skips_that_differ_in_the_gpu_only_are_one_reason(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.best.best_interfaces import best_map
 from byteways.explain.best.headline import headline, rows_of_text
 from byteways.explain.bottlenecks.prediction import predictions
 from byteways.explain.claims.finding import Finding
@@ -14,12 +13,10 @@ from byteways.explain.claims.importance import ASSUMED_IMPORTANCE
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
-from byteways.explain.subjects import contention, host, odd_pairs, routes
+from byteways.explain.subjects import host, odd_pairs, routes
 from byteways.explain.subjects.pages import compared
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
-from byteways.simulate.library import load
-from byteways.simulate.topology import topology_of
 from tests.changed import replace
 from tests.report import sample_run
 from tests.report.few_records import GB, GIB, Fixture, flow, in_rounds, record
@@ -57,38 +54,6 @@ def test_far_memory_is_not_the_worst_of_its_paths(tmp_path: Path) -> None:
         "within cpu0"
     )
     assert one.claims[0].pairs == 3
-
-
-def test_first_touch_names_who_executes(tmp_path: Path) -> None:
-    """Catches opposite sentences of one host, as the executor that decides is not named."""
-    build = sample_run.Builder(sample_run.topology(1))
-    for touch, rate in (("cpu0", 12.0), ("gpu0", 300.0)):
-        build.measure("kernel", [(f"cpu0:managed@{touch}", "gpu0:device", "gpu0")], rate, size=256 * MIB)
-    (one,) = titled(build, tmp_path, "First touch")
-    assert one.title.startswith(
-        "First touch matters: on gpu0, cpu0:managed first touched by gpu0 is 25 times"
-    )
-
-
-def two_classes() -> sample_run.Builder:
-    """Pairs within a package and across, which have links of two classes, and two kinds of memory."""
-    build = sample_run.Builder(sample_run.topology(2))
-    build.measure("copy", [("cpu0:pinned", "gpu0:device", "gpu0")], 55.0)
-    build.measure("kernel", [("cpu0:pinned", "gpu0:device", "gpu0")], 50.0)
-    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 395.0)
-    build.measure("kernel", [("gpu0:device", "gpu1:device", "gpu0")], 370.0)
-    return build
-
-
-def test_every_row_is_of_one_link_class(tmp_path: Path) -> None:
-    """Catches a rate that no pair has: the median of links of two widths."""
-    index = Index(RunFolder(two_classes().write(tmp_path)))
-    rows = best_map(index)
-    first = headline(index)
-    assert rows is not None and first is not None
-    for ranking in [one for _, row in rows.rows for one in row if one]:
-        assert len({index.link_class(cell) for cell in ranking.group.cells}) == 1
-    assert [row[0] for row in rows_of_text(first)] == ["host > GPU", "GPU > GPU, NVLink4 ×18"]
 
 
 def test_the_winner_is_named_with_its_setting() -> None:
@@ -246,48 +211,6 @@ def test_assumed_numbers_are_not_told_as_known(tmp_path: Path) -> None:
     assert one.importance <= ASSUMED_IMPORTANCE and "assumed" in one.rests_on
 
 
-def test_assumed_numbers_keep_their_order(tmp_path: Path) -> None:
-    """Catches a tie that leads the findings of a run in which everything rests on assumed numbers."""
-    build = sample_run.Builder(sample_run.topology(2))
-    build.simulated = True
-    told = {"simulated": True, "rests_on": ["assumed"]}
-    for interface, rate in (("copy", 24.0), ("kernel", 24.0)):
-        build.measure(interface, [("cpu0:pinned", "gpu0:device", "gpu0")], rate, **told)
-    for interface, rate in (("copy", 395.0), ("kernel", 200.0)):
-        build.measure(interface, [("gpu0:device", "gpu1:device", "gpu0")], rate, **told)
-    lead, tie = sample_run.sentences(build, tmp_path)[:2]
-    assert lead.startswith("Simulated: Between GPUs, copy issued by the source is fastest")
-    assert tie.startswith("Simulated: From host to GPU, no significant difference")
-
-
-def test_latencies_over_other_links_are_told_apart(tmp_path: Path) -> None:
-    """Catches one latency of "a peer's memory", pooled over links of several classes."""
-    build = sample_run.Builder(topology_of(load("frontier-mi250x")))
-    for far, latency in (("gpu0", 420.0), ("gpu1", 1000.0), ("gpu2", 1100.0), ("gpu3", 1300.0)):
-        buffer = f"{far}:device"
-        build.measure("pointer-chase", [(buffer, buffer, "gpu0")], 0.0, latency_ns=latency)
-    (one,) = titled(build, tmp_path, "Load latency on a GPU")
-    assert one.title == (
-        "Load latency on a GPU: its own memory 420 ns, a peer's memory (xGMI ×4) 1 µs (2.4 ×) and a peer's "
-        "memory (routed, 50 GB/s) 1.3 µs (3.1 ×)"
-    )
-
-
-def test_flows_over_other_links_have_rows_of_their_own(tmp_path: Path) -> None:
-    """Catches a row "28 cases" of bidirectional copies over wide, narrow and forwarded links."""
-    build = sample_run.Builder(topology_of(load("frontier-mi250x")))
-    for far, rate in (("gpu1", 150.0), ("gpu2", 38.0)):
-        ways = [("gpu0:device", f"{far}:device", "gpu0"), (f"{far}:device", "gpu0:device", far)]
-        for way in ways:
-            build.measure("copy", [way], rate)
-        paths = {f"gpu0>{far}": rate, f"{far}>gpu0": rate}
-        build.measure("copy", ways, paths, pattern="bidirectional")
-    run = RunFolder(build.write(tmp_path))
-    topic = contention.topic(Index.of(run))
-    assert topic is not None
-    assert [(row[2], row[3]) for row in topic.tables[-1].rows] == [("gpu0<>gpu1", "1"), ("gpu0<>gpu2", "1")]
-
-
 def test_pages_that_move_are_no_read_against_write(tmp_path: Path) -> None:
     """Catches "as a write 24 times as fast" where the one migrated the pages and the other copied them."""
     build = sample_run.Builder(sample_run.topology(2))
@@ -296,20 +219,6 @@ def test_pages_that_move_are_no_read_against_write(tmp_path: Path) -> None:
     assert not [
         title for title in sample_run.sentences(build, tmp_path) if "issued by the destination" in title
     ]
-
-
-def test_large_leads_of_an_access_are_factors(tmp_path: Path) -> None:
-    """Catches "24 times as fast as as a read" and "faster by 2221 %"."""
-    build = sample_run.Builder(sample_run.topology(2))
-    for interface, write in (("copy", 384.0), ("kernel", 320.0)):
-        for executor, rate in (("gpu0", write), ("gpu1", 16.0)):
-            build.measure(interface, [("gpu0:device", "gpu1:device", executor)], rate)
-    (one,) = [one for one in findings(RunFolder(build.write(tmp_path))) if "24 times" in one.title]
-    assert one.title == (
-        "Between GPUs, copy issued by the source is 24 times as fast as issued by the destination: 384 vs "
-        "16 GB/s at 1 GiB"
-    )
-    assert one.detail.endswith("Also faster: kernel issued by the source 20 times.")
 
 
 @pytest.mark.parametrize(("window_ns", "predicted"), [(0.2e6, 0), (6e6, 1)])

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
 from unittest import mock
 
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.plan.case import PATTERNS, Buffer, Case
-from byteways.plan.flow_sets import _by_memory, _cut, lacking, of_some_gpus
+from byteways.plan.case import PATTERNS, Case
+from byteways.plan.flow_sets import lacking
 from byteways.plan.suite import parse
 from byteways.plan.sweep import expand
 from byteways.plan.vocabulary import PATTERN_NEEDS
 from byteways.topology.model import Link, Topology
-from byteways.topology.packages import package_of, packed, spread
 from byteways.topology.routes import link_class
 from tests.unit import machines
 
 FRONTIER: Topology = machines.frontier()[0]
 H200X4: Topology = machines.h200x4()[0]
-TWO_DOMAINS: Topology = machines.gpus(4, domains=2)[0]
 HOST = 'source = "cpu*:pinned"\ndestination = "gpu*:device"\npairs = "near"\n'
 GPUS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nexecutor = "source"\n'
 
@@ -33,46 +30,6 @@ def cases(lines: str, topology: Topology, interface: str = "copy") -> tuple[Case
 
 def paths(lines: str, topology: Topology) -> list[str]:
     return [case.path for case in cases(lines, topology)]
-
-
-def test_two_dies_are_one_package() -> None:
-    """Catches MI250X dies taken for packages of their own, and packages that span NUMA domains."""
-    assert package_of(FRONTIER)["gpu1"] == "gpu0"
-    assert len({*package_of(FRONTIER).values()}) == 4
-    assert len({*package_of(H200X4).values()}) == 4
-    assert packed(FRONTIER)[:4] == ["gpu0", "gpu1", "gpu2", "gpu3"]
-    assert spread(FRONTIER) == ["gpu0", "gpu2", "gpu4", "gpu6", "gpu1", "gpu3", "gpu5", "gpu7"]
-    assert spread(TWO_DOMAINS) == ["gpu0", "gpu2", "gpu1", "gpu3"]
-
-
-def test_fans_grow_packed_and_spread() -> None:
-    """Catches both orders being the same, a fan of one, and the fan of all GPUs counted twice."""
-    found = paths(HOST + 'pattern = "fan-out"\ngpus = ["packed", "spread"]', FRONTIER)
-    assert found[0] == "cpu3>gpu0,gpu1"
-    assert "cpu1,cpu3>gpu2,gpu0" in found
-    assert "cpu0,cpu1,cpu2,cpu3>gpu4,gpu2,gpu6,gpu0" in found
-    assert len(found) == len(set(found)) == 7 + 5  # seven and eight GPUs are the same in both orders
-    assert len(paths(HOST + 'pattern = "fan-out"\ngpus = ["packed", "spread"]', H200X4)) == 3
-    back = 'source = "gpu*:device"\ndestination = "cpu*:pinned"\npairs = "near"\npattern = "fan-in"\n'
-    assert paths(back + 'gpus = "two"', H200X4)[:2] == ["gpu0,gpu1>cpu0", "gpu0,gpu2>cpu0"]
-
-
-def test_a_fan_grows_to_an_odd_number_of_gpus() -> None:
-    """Catches a fan that stops before the last GPU where their number is odd."""
-    three: Topology = machines.gpus(3)[0]
-    assert paths(HOST + 'pattern = "fan-out"\ngpus = "packed"', three) == [
-        "cpu0>gpu0,gpu1",
-        "cpu0>gpu0,gpu1,gpu2",
-    ]
-
-
-def test_fan_both_has_every_flow_back() -> None:
-    """Catches a direction that is missing, or flows that are executed by a CPU that queues no copy."""
-    (case,) = cases(HOST + 'pattern = "fan-bidirectional"', TWO_DOMAINS)
-    assert case.path == "cpu0,cpu1<>gpu0,gpu1,gpu2,gpu3"
-    assert len(case.flows) == 8
-    assert [flow.path for flow in case.flows][3:6] == ["cpu1>gpu3", "gpu0>cpu0", "gpu1>cpu0"]
-    assert {flow.executor for flow in case.flows} == {"gpu0", "gpu1", "gpu2", "gpu3"}
 
 
 def test_gpus_run_stream_on_arrays_of_the_host() -> None:
@@ -97,18 +54,6 @@ def test_only_stream_has_its_arrays_elsewhere() -> None:
     assert "copy is no STREAM kernel" in str(raised.value)
 
 
-def test_two_pairs_with_and_without_links_in_common() -> None:
-    """Catches pairs that share a device, and a shared link that does not make a class of its own."""
-    assert paths(GPUS + 'pattern = "two-pairs"\npairs = "per-link-class"', H200X4) == [
-        "gpu0>gpu1 and gpu2>gpu3"
-    ]
-    found = paths(GPUS + 'pattern = "two-pairs"\npairs = "per-link-class"', FRONTIER)
-    assert "gpu0>gpu1 and gpu2>gpu3" in found
-    # gpu0 reaches gpu7 over gpu6, where the single pair next to it has a link of its own.
-    assert len(found) > 10
-    assert len(paths(GPUS + 'pattern = "two-pairs"', H200X4)) == 12
-
-
 def test_a_ring_takes_the_widest_links() -> None:
     """Catches a ring over ways that lead through other GPUs, where links of their own would do."""
     assert paths(GPUS + 'pattern = "ring"', H200X4) == ["ring:gpu0,gpu1,gpu2,gpu3"]
@@ -117,22 +62,6 @@ def test_a_ring_takes_the_widest_links() -> None:
     assert all(
         link_class(FRONTIER, flow.source.device, flow.destination.device) != "routed" for flow in case.flows
     )
-
-
-def test_a_ring_beside_the_host() -> None:
-    """Catches flows of the host that are missing, mixed in direction, or from a far domain."""
-    lines = 'source = ["gpu*:device", "cpu*:pinned"]\ndestination = "gpu*:device"\npairs = "near"\n'
-    found = cases(lines + 'executor = "destination"\npattern = "host-and-ring"', TWO_DOMAINS)
-    assert [case.path for case in found] == ["ring:gpu0,gpu1,gpu2,gpu3 and cpu0,cpu1>gpu0,gpu1,gpu2,gpu3"]
-    assert [flow.path for flow in found[0].flows][4:] == ["cpu0>gpu0", "cpu0>gpu1", "cpu1>gpu2", "cpu1>gpu3"]
-    two = machines.gpus(2)[0]
-    assert paths(lines + 'executor = "destination"\npattern = "host-and-ring"', two) == [
-        "ring:gpu0,gpu1 and cpu0>gpu0,gpu1"
-    ]
-    # The copies within the host are no transfers of its GPUs.
-    every = lines.replace('destination = "gpu*:device"', 'destination = ["gpu*:device", "cpu*:pinned"]')
-    found = cases(every + 'executor = "source"\npattern = "host-and-ring"', two)
-    assert {case.path.partition(" and ")[2] for case in found} == {"cpu0>gpu0,gpu1", "gpu0,gpu1>cpu0"}
 
 
 def test_the_worst_halves_have_the_least_between_them() -> None:
@@ -201,32 +130,3 @@ def test_routes_are_computed_once_for_each_pair(monkeypatch: pytest.MonkeyPatch)
         assert make_plan(load("full"), machine, capabilities).cases
     assert 0 < len(found) == len(set(found)) <= len(machine.devices) ** 2
     assert graphs.call_count <= 1 + len(machine.links)  # of all links, and of the forwarding ones by width
-
-
-def test_a_switch_passes_on_what_the_narrower_side_brings() -> None:
-    """Catches a cut through a switch by its wider side: one GPU against three has one bundle, not three."""
-    topology = H200X4
-    gpus = topology.names("gpu")
-    (bundle,) = {link.peak_bytes_per_s for link in topology.links if link.kind == "nvlink"}
-    assert _cut(topology, gpus[:1], gpus) == bundle
-    assert _cut(topology, gpus[:2], gpus) == 2 * (bundle or 0)
-
-
-def test_ends_of_one_kind_are_one_group() -> None:
-    """Catches a group for every domain that touches pages first, or one for kinds of devices together."""
-
-    def end(device: str, first_touch: str) -> Buffer:
-        return Buffer(device, "pageable", first_touch)
-
-    pairs = [(end("cpu0", "cpu0"), end("cpu1", "cpu1")), (end("cpu1", "cpu1"), end("cpu0", "cpu0"))]
-    other = (end("cpu0", "gpu0"), end("cpu1", "cpu1"))
-    assert _by_memory([*pairs, other]) == [pairs, [other]]
-
-
-def test_a_fan_grows_to_all_gpus_that_are_there() -> None:
-    """Catches a set of GPUs that is never measured where their number is odd."""
-    topology = machines.gpus(3)[0]
-    host = Buffer("cpu0", "pinned")
-    group = tuple((host, Buffer(f"gpu{number}", "device")) for number in range(3))
-    found: Any = of_some_gpus(group, 1, ("packed",), topology)  # type: ignore[arg-type]
-    assert [len(ends) for ends in found] == [2, 3]

@@ -11,7 +11,6 @@ from typing import Any
 import duckdb
 import pandas
 import polars
-import pyarrow.parquet
 import pytest
 
 from byteways.errors import BytewaysError
@@ -32,8 +31,6 @@ from tests.changed import replace
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import MIB, Builder
 
-#: The type of each kind of column where other programs read it.
-ARROW = {INTEGER_KIND: "int64", NUMBER_KIND: "double", TRUTH_KIND: "bool", TIME_KIND: "timestamp[us, tz=UTC]"}
 DUCKDB = {
     INTEGER_KIND: "BIGINT",
     NUMBER_KIND: "DOUBLE",
@@ -59,16 +56,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_every_column_has_its_type_in_arrow(file: Path) -> None:
-    """Catches a number that is text elsewhere, and a column that was left out."""
-    schema = pyarrow.parquet.read_schema(file)
-    assert schema.names == [*(column.name for column in COLUMNS), SAMPLES_COLUMN]
-    told = {column.name: str(schema.field(column.name).type) for column in COLUMNS}
-    assert told == {column.name: ARROW.get(column.kind, "large_string") for column in COLUMNS}
-    assert pyarrow.types.is_large_list(schema.field(SAMPLES_COLUMN).type)
-    assert str(schema.field(SAMPLES_COLUMN).type.value_type) == "double"
-
-
 def test_every_column_has_its_type_in_duckdb(file: Path) -> None:
     """Catches a column that SQL would compare as text."""
     told = duckdb.sql(f"DESCRIBE SELECT * FROM '{file}'").fetchall()
@@ -90,16 +77,6 @@ def test_every_column_has_its_type_in_pandas(file: Path) -> None:
     }
     same = frame(some_run().manifest(), some_run().records).to_pandas()
     assert same["submit_ns"].sum() == table["submit_ns"].sum() == 3 * 1800.0
-
-
-def test_the_file_has_the_manifest(file: Path) -> None:
-    """Catches a file that does not say what it is of."""
-    metadata = pyarrow.parquet.read_metadata(file).metadata
-    manifest = json.loads(metadata[b"byteways_manifest"])
-    assert manifest == json.loads(json.dumps(some_run().manifest()))
-    assert metadata[b"byteways_run_id"].decode() == manifest["run_id"]
-    told = dict(duckdb.sql(f"SELECT key, value FROM parquet_kv_metadata('{file}')").fetchall())
-    assert json.loads(told[b"byteways_manifest"]) == manifest
 
 
 def test_runs_stack() -> None:

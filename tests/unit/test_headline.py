@@ -26,20 +26,6 @@ def cell(build: sample_run.Builder, folder: Path, column: int = -1) -> str:
     return row[column]
 
 
-def test_a_machine_with_gpus(tmp_path: Path) -> None:
-    """Would catch a kind of pair or a size that is lost, and a lead of another interface or size."""
-    found = of(sample_run.h200x4(), tmp_path)
-    assert found.size_names == ("4 KiB", "1 MiB", "1 GiB")
-    rows = rows_of_text(found)
-    assert [row[0] for row in rows] == ["host > GPU", "GPU > host", "GPU > GPU, NVLink4 ×18", "inside a GPU"]
-    assert rows[2][3] == "copy 396 GB/s, 5.7 % over kernel"
-    assert rows[0][3] == "copy 55.4 GB/s, no alternative at this size"
-    data = best_first(found)
-    assert len(data) == 12
-    (entry,) = [one for one in data if (one["between"], one["size_bytes"]) == ("host > GPU", GIB)]
-    assert (entry["interface"], entry["how"], entry["next"]) == ("copy", "read, pinned", None)
-
-
 @pytest.mark.parametrize(
     ("rate", "spread", "text"),
     [
@@ -67,17 +53,6 @@ def test_the_nearest_size_is_said(tmp_path: Path) -> None:
     found = of(build, tmp_path)
     assert found.size_names == ("1 MiB", "1 GiB")
     assert rows_of_text(found)[0][1] == "copy 24 GB/s at 512 KiB, 20 % over kernel"
-
-
-def test_the_large_size_is_that_of_most_interfaces(tmp_path: Path) -> None:
-    """Would catch a large size at which nothing can be compared, beside one where it can."""
-    build = sample_run.Builder(sample_run.topology(2))
-    build.measure("copy", PAIR, 390.0, size=512 * MIB, peak=450)
-    build.measure("kernel", PAIR, 300.0, size=512 * MIB, peak=450)
-    build.measure("copy", PAIR, 396.0, size=GIB, peak=450)
-    found = of(build, tmp_path)
-    assert found.size_names == ("512 MiB",)
-    assert rows_of_text(found)[0][1] == "copy 390 GB/s, 30 % over kernel"
 
 
 def test_a_size_far_off_stands_for_none(tmp_path: Path) -> None:
@@ -111,13 +86,6 @@ def test_the_host_is_the_near_domain(tmp_path: Path) -> None:
     for domain, rate in (("cpu0", 50.0), ("cpu1", 60.0)):
         build.measure("copy", [(f"{domain}:pinned", "gpu0:device", "gpu0")], rate)
     assert cell(build, tmp_path) == "copy 50 GB/s, no alternative at this size"
-
-
-def test_a_run_without_transfers_has_none(tmp_path: Path) -> None:
-    """Would catch an empty table at the head of the report."""
-    build = sample_run.Builder(sample_run.topology(0))
-    sample_run.cpu_chase(build, MIB)
-    assert headline(RunFolder(build.write(tmp_path))) is None
 
 
 def test_too_few_rounds_are_not_called_unmeasured(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import graphlib
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
+
+from rooms import parsed
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -17,11 +18,6 @@ def name_of(file: Path) -> str:
 
 
 MODULES = {name_of(file): file for file in (SOURCE / "byteways").rglob("*.py")}
-
-
-@cache
-def tree_of(module: str) -> ast.Module:
-    return ast.parse(MODULES[module].read_text())
 
 
 def imports(node: ast.AST, *, late: bool) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -38,7 +34,7 @@ def imports(node: ast.AST, *, late: bool) -> Iterator[ast.Import | ast.ImportFro
 def needed(module: str, *, late: bool = False) -> set[str]:
     """What must have been imported before a module can be, with the packages around it; `late`: to run."""
     found: set[str] = set()
-    for node in imports(tree_of(module), late=late):
+    for node in imports(parsed(MODULES[module]), late=late):
         if isinstance(node, ast.ImportFrom) and node.module:
             inner = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= (inner & MODULES.keys()) or {node.module}

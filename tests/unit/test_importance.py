@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-from collections import Counter
 from pathlib import Path
 
 import byteways.explain
@@ -19,39 +17,6 @@ def test_entries_are_in_the_order_of_their_weights() -> None:
     """Catches an entry at a place of the list that its weight contradicts, and one of no weight."""
     weights = [entry.weight for entry in Priority]
     assert weights == sorted(weights, reverse=True) and weights[-1] > 0
-
-
-def test_each_entry_is_of_one_finding() -> None:
-    """Catches an entry that no finding uses, and two findings that share one."""
-    used = Counter(
-        node.attr
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "Priority"
-    )
-    assert used == Counter(entry.name for entry in Priority)
-
-
-def test_no_finding_has_a_number_of_its_own() -> None:
-    """Catches a finding whose importance is a literal, or computed where the finding is made."""
-    calls = [
-        (path.name, node)
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS
-    ]
-    assert len(calls) > 50
-    odd = [
-        f"{name}:{call.lineno}"
-        for name, call in calls
-        if any(
-            isinstance(part, (ast.BinOp, ast.Constant))
-            for part in ast.walk(call.args[MAKERS[call.func.id]])  # type: ignore[attr-defined]
-        )
-    ]
-    assert odd == []
 
 
 def test_what_a_user_gains_comes_before_what_only_describes() -> None:

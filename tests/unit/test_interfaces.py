@@ -6,7 +6,6 @@ import pytest
 
 from byteways import _core
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.options import COMMON_OPTIONS
 
 
 def test_every_row_has_a_mover_and_every_mover_a_row() -> None:
@@ -26,17 +25,3 @@ def test_a_row_has_what_planning_and_the_core_need(interface: str) -> None:
     assert set(row.kernels.get("gpu", ())) <= set(_core.device_kernels())
     if row.executed_by("cpu") and row.figure == "bandwidth":
         assert row.cpu_bytes_per_s > 0
-
-
-@pytest.mark.parametrize("interface", INTERFACES)
-def test_what_a_row_is_follows_from_its_fields(interface: str) -> None:
-    """Catches a chase, a copy or a team that is taken for something else, or for nothing."""
-    row = INTERFACES[interface]
-    assert row.walks is (interface == "pointer-chase")
-    copies = {"memcpy", "memcpy-mt", "memcpy-stream", "copy", "copy-2d", "memcpy-2d", "kernel-2d", "route"}
-    copies |= {"torch-copy", "kernel", "kernel-bulk", "mpi", "xccl", "direct"}
-    assert row.copies is (interface in copies)
-    on_teams = {"memcpy-mt", "store", "memset", "load"}
-    on_teams |= {name for name in INTERFACES if name.startswith(("stream-", "random-"))}
-    assert row.team is (interface in on_teams)
-    assert row.takes[-len(COMMON_OPTIONS) :] == tuple(option.name for option in COMMON_OPTIONS)

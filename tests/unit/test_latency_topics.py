@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -13,7 +11,7 @@ from byteways.explain.claims.finding import Finding
 from byteways.explain.display.table import Table
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
-from byteways.explain.subjects import calls, loaded
+from byteways.explain.subjects import loaded
 from byteways.explain.subjects.calls import launches, small_copies
 from byteways.explain.subjects.ping_pong import cores, places
 from byteways.explain.topics import topics
@@ -53,24 +51,6 @@ def by_row(table: Table) -> dict[str, dict[str, str]]:
     return {row[0]: dict(zip(table.headings, row, strict=True)) for row in table.rows}
 
 
-def test_a_store_to_the_other_is_no_poll_of_it(tmp_path: Path) -> None:
-    """Catches the two ways across a link under each other's name, and round trips called one way."""
-    build = sample_run.Builder(sample_run.topology(2))
-    for a, b in (("gpu0", "gpu1"), ("gpu1", "gpu0")):
-        ping_pong(build, a, b, f"{b}:device", f"{a}:device", 1200.0)
-        ping_pong(build, a, b, f"{a}:device", f"{b}:device", 2000.0)
-    ping_pong(build, "gpu0", "gpu0", "gpu0:device", "gpu0:device", 400.0)
-    ping_pong(build, "cpu0", "gpu1", "cpu0:pinned", "cpu0:pinned", 1900.0)
-    topic = told(build, tmp_path / "run", "ping-pong")
-    assert topic is not None
-    by_store, by_poll, mixed = topic.tables
-    assert "by store" in by_store.title and "by poll" in by_poll.title
-    assert by_row(by_store)["gpu0"] == {"begins \\ answers": "gpu0", "gpu0": "200", "gpu1": "600"}
-    assert by_row(by_poll)["gpu1"] == {"begins \\ answers": "gpu1", "gpu0": "1000", "gpu1": ""}
-    assert by_store.heat[0] == (None, pytest.approx(200 / 600), 1.0)
-    assert mixed.rows == (("cpu0", "gpu1", "cpu0:pinned", "950 ns", "1.9 µs"),)
-
-
 def test_cores_are_a_matrix_and_classes(tmp_path: Path) -> None:
     """Catches a matrix with one triangle, and cores of two domains under one class."""
     build = sample_run.Builder(sample_run.topology(0, 2))
@@ -90,25 +70,6 @@ def test_cores_are_a_matrix_and_classes(tmp_path: Path) -> None:
     assert matrix.headings == ("device.core", "0.0", "0.1", "0.2", "1.0")
     assert by_row(matrix)["0.2"] == {"device.core": "0.2", "0.0": "50", "0.1": "60", "0.2": "", "1.0": ""}
     assert by_row(matrix)["1.0"]["0.0"] == "150"
-
-
-def test_calls_have_both_paces_in_one_row(tmp_path: Path) -> None:
-    """Catches the host's time in the device's column, and paces that are not of one case."""
-    build = sample_run.Builder(sample_run.topology(2))
-    for gpu in ("gpu0", "gpu1"):
-        word = [(f"{gpu}:device", f"{gpu}:device", gpu)]
-        small = {"size": 8, "cache": "warm"}
-        build.measure("launch", word, 0.0, latency_ns=2100.0, submit_ns=1800.0, **small)
-        waited = {"pace": "one-at-a-time"}
-        build.measure("launch", word, 0.0, latency_ns=7000.0, options=waited, **small)
-        build.measure("synchronize", word, 0.0, latency_ns=900.0, **small)
-    topic = told(build, tmp_path / "run", "calls")
-    assert topic is not None
-    (table,) = topic.tables
-    assert table.rows == (
-        ("GPU: launch", "2.1 µs", "1.8 µs", "7 µs"),
-        ("GPU: synchronize", "", "", "900 ns"),
-    )
 
 
 def test_small_copies_are_those_that_were_also_waited_for(tmp_path: Path) -> None:
@@ -157,30 +118,6 @@ def test_the_best_place_of_the_flags_is_said(tmp_path: Path, by_poll: float, say
     ]
 
 
-def test_cpus_are_no_gpu(tmp_path: Path) -> None:
-    """Catches a word from CPU to CPU pooled with those from CPU to GPU, or lost."""
-    build = sample_run.Builder(sample_run.topology(1, cpus=2))
-    ping_pong(build, "cpu0", "gpu0", "cpu0:pinned", "cpu0:pinned", 1900.0)
-    ping_pong(build, "cpu0", "cpu1", "cpu0:pinned", "cpu0:pinned", 300.0)
-    assert titles(places, build, tmp_path) == [
-        "Between CPU and GPU, one-way latency is 950 ns with both words in host memory (pinned)",
-        "Between CPUs, one-way latency is 150 ns with both words in host memory (pinned)",
-    ]
-
-
-def test_unlike_links_have_no_common_median(tmp_path: Path) -> None:
-    """Catches a median over the near and the far CPU of a GPU, and memories ranked by who used them."""
-    build = sample_run.Builder(sample_run.topology(1, cpus=2))
-    for cpu, host_ns, gpu_ns in (("cpu0", 1900.0, 1900.0), ("cpu1", 2500.0, 2500.0)):
-        ping_pong(build, cpu, "gpu0", f"{cpu}:pinned", f"{cpu}:pinned", host_ns)
-        if cpu == "cpu1":
-            ping_pong(build, cpu, "gpu0", "gpu0:device", "gpu0:device", gpu_ns)
-    near, far = Index(RunFolder(build.write(tmp_path))).class_between("cpu0", "gpu0"), "Best over "
-    (found,) = places(Index(RunFolder(tmp_path)))
-    assert found.title.startswith(f"Between CPU and GPU ({near}), one-way latency is 950 ns with both words")
-    assert "longer" not in found.title and far in found.detail and "1.25 µs" in found.detail
-
-
 def test_near_cores_are_counted(tmp_path: Path) -> None:
     """Catches a median that hides the pairs which share a core."""
     build = sample_run.Builder(sample_run.topology(0))
@@ -206,48 +143,6 @@ def test_a_noisy_call_says_so(tmp_path: Path) -> None:
     for rule in (launches, small_copies):
         [title] = titles(rule, build, tmp_path / rule.__name__)
         assert title.endswith(" (noisy)")
-
-
-def test_a_launch_is_said_in_both_paces(tmp_path: Path) -> None:
-    """Catches the cost of a call that is waited for under that of one in a full queue."""
-    build = sample_run.Builder(sample_run.topology(1))
-    at = [("gpu0:device", "gpu0:device", "gpu0")]
-    build.measure("launch", at, 0.0, size=8, cache="warm", latency_ns=1450.0, submit_ns=3000.0)
-    waited = {"pace": "one-at-a-time"}
-    build.measure("launch", at, 0.0, size=8, cache="warm", latency_ns=10100.0, options=waited)
-    (found,) = launches(Index(RunFolder(build.write(tmp_path))))
-    assert found.title == (
-        "GPU kernel launch: 1.45 µs back to back, 10.1 µs (7 times as long) when each is waited for"
-    )
-    (claim,) = found.claims
-    assert claim.differ
-
-
-def test_columns_of_calls(tmp_path: Path) -> None:
-    """Catches figures that stand to the left, and the columns of one table taken for those of the other."""
-    build = sample_run.Builder(sample_run.topology(2))
-    ends = [("gpu0:device", "gpu1:device", "gpu0")]
-    build.measure("copy", ends, 0.5, size=KIB)
-    build.measure("copy", ends, 0.1, size=KIB, options={"pace": "one-at-a-time"})
-    call = [("gpu0:device", "gpu0:device", "gpu0")]
-    build.measure("launch", call, 0.0, size=8, cache="warm", latency_ns=2100.0)
-    topic = told(build, tmp_path, "calls")
-    assert topic is not None
-    assert [(table.title, table.headings[: len(table.headings) - 3]) for table in topic.tables] == [
-        ("Calls", ("call",)),
-        ("Small copies", ("copy", "size")),
-    ]
-    assert [table.numeric for table in topic.tables] == [(1, 2, 3), (1, 2, 3, 4)]
-
-
-@pytest.mark.parametrize(
-    ("interface", "waits"),
-    [("synchronize", True), ("launch", False), ("event", False), ("unregister", False)],
-)
-def test_which_call_blocks(interface: str, waits: bool) -> None:
-    """Catches a call that nothing can run behind told as one that others follow."""
-    told: Any = SimpleNamespace(record=SimpleNamespace(interface=interface, options={}))
-    assert calls._is_host_call(told) is waits
 
 
 def test_values_of_variables_in_a_title_are_left() -> None:

@@ -21,7 +21,7 @@ from byteways.record import warnings
 from byteways.record.physical import judged, judged_all
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.recording import measured_record
+from byteways.run.conduct.recording import measured_record, request_fields
 from byteways.topology.model import Device, Link, Topology
 from scripts.unpack_examples import recorded
 from tests.changed import replace
@@ -70,16 +70,7 @@ def case(*flows: Flow, interface: str = "copy", pattern: str = "unidirectional",
 
 def record(wanted: Case, **changed: Any) -> Record:
     fields: dict[str, Any] = {
-        "case_id": wanted.case_id,
-        "round": 0,
-        "sweep": "s",
-        "category": wanted.category,
-        "executor": ",".join(wanted.executors),
-        "access": wanted.access,
-        "path": wanted.path,
-        "source": str(wanted.flows[0].source),
-        "destination": str(wanted.flows[0].destination),
-        **wanted.identity(),
+        **request_fields(PlannedCase(wanted, "s", 0, 1.0, 0.01)),
         "status": "measured",
         "reason": None,
         "method_version": 4,
@@ -208,16 +199,6 @@ def test_a_load_that_took_turns_is_not_added() -> None:
     assert judged(faster, beside, machine()).beyond_limit
 
 
-def test_flows_that_share_a_link_are_added() -> None:
-    """Catches copies of one GPU to three that each stay below the GPU's bundle, and together exceed it."""
-    wanted = case(*(flow("gpu0", f"gpu{i}") for i in (1, 2, 3)), pattern="fan-out")
-    rates = {f"gpu0>gpu{i}": 200e9 for i in (1, 2, 3)}
-    found = excess(machine(), wanted, LARGE, rates)
-    assert found is not None
-    assert (found.resource, found.bytes_per_s) == ("gpu0>nvswitch", pytest.approx(600e9))
-    assert excess(machine(), wanted, LARGE, dict.fromkeys(rates, 150e9)) is None
-
-
 def test_what_a_formula_counts_is_exempt() -> None:
     """Catches the bus bandwidth of a collective voided, which is no rate of any link."""
     found = copied(692e9, counts="bus-bandwidth")
@@ -241,15 +222,6 @@ def test_memory_limits_only_what_caches_cannot_hold() -> None:
     assert some == pytest.approx(HBM / 2 * 4 / 3)
     unknown = machine(devices=tuple(replace(a, last_level_cache_bytes=None) for a in machine().devices))
     assert "size of the caches" in limit(unknown, local, LARGE).source
-
-
-def test_stream_counts_its_arrays() -> None:
-    """Catches STREAM, which counts reads and writes, held against the limit of a copy."""
-    arrays = case(flow("gpu0", "gpu0"), interface="stream-triad")
-    distinct = {"source": 2**45, "destination": 2**44}
-    assert limit(machine(), arrays, distinct).bytes_per_s == pytest.approx(HBM, rel=1e-4)
-    remote = case(flow("gpu1", "gpu1", "gpu0"), interface="stream-copy")
-    assert limit(machine(), remote, LARGE).bytes_per_s == pytest.approx(2 * NVLINK)
 
 
 def test_loads_from_the_executors_cache_cross_no_link() -> None:
@@ -295,24 +267,6 @@ def test_hidden_links_leave_the_limit_open() -> None:
         replace(device, architecture="aarch64" if device.kind == "cpu" else "sm_90") for device in devices
     )
     assert "NVLink-C2C" in limit(machine(links=pcie, devices=superchip), host, COLD).source
-
-
-def test_host_memory_counts_where_its_modules_are_known() -> None:
-    """Catches host copies above what all memory modules carry, and a limit where nobody told of them."""
-    told = machine(host_memory_limit_bytes_per_s=200e9, host_memory_limit_source="8 modules")
-    local = case(flow("cpu0", "cpu0"), interface="memcpy")
-    assert limit(told, local, {"source": 2**44, "destination": 2**44}).bytes_per_s == pytest.approx(
-        100e9, rel=1e-4
-    )
-    unknown = limit(machine(), local, LARGE)
-    assert (unknown.bytes_per_s, unknown.source) == (
-        None,
-        "host memory: the speed of its modules is not reported",
-    )
-    out = case(*(flow("cpu0", f"gpu{i}", f"gpu{i}") for i in range(4)), pattern="fan-out")
-    large = {"source": 2**45, "destination": 2**45}
-    assert limit(machine(), out, large).bytes_per_s == pytest.approx(4 * PCIE)
-    assert limit(told, out, large).bytes_per_s == pytest.approx(200e9, rel=1e-4)
 
 
 @given(st.data())

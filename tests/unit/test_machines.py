@@ -13,7 +13,7 @@ import pytest
 from byteways.errors import BytewaysError
 from byteways.plan.toml_files import read_toml
 from byteways.record.schema import texts
-from byteways.simulate import load, load_text, names, sheet
+from byteways.simulate import load, load_text, sheet
 from byteways.simulate.faults import GRAMMAR, check_faults, check_rank_faults
 from byteways.simulate.model import SourcedValue
 from byteways.simulate.schema import MODEL_TABLES
@@ -36,12 +36,6 @@ FRACTIONS = {
     for key, kind in keys.items()
     if key.endswith("efficiency")
 }
-
-
-def test_all_are_there() -> None:
-    """Would catch a model that is not packaged, or whose name is not its file's."""
-    assert tuple(names()) == WANTED
-    assert [load(name).name for name in names()] == list(WANTED)
 
 
 @pytest.mark.parametrize("name", WANTED)

@@ -8,18 +8,15 @@ import pytest
 
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
-from byteways.explain.subjects.memory_cost import costs, dearest, pay_offs, pools, registering, topic
-from byteways.explain.subjects.memory_kinds import topic as kinds_topic
+from byteways.explain.subjects.memory_cost import costs, pay_offs, pools, registering
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.legality import refusal
 from byteways.plan.memory_steps import held_bytes
-from byteways.plan.planner import make_plan
-from byteways.plan.suite import load
 from byteways.record.record import Record
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
 from tests.changed import replace
-from tests.report.few_records import Fixture, in_rounds
+from tests.report.few_records import in_rounds
 from tests.unit import machines
 
 H200X4 = machines.h200x4()
@@ -83,15 +80,6 @@ def test_peers_that_are_not_open_are_refused() -> None:
 def test_what_a_case_holds_is_bounded(size: int, held: int) -> None:
     """Catches a plan that counts less than the native core takes."""
     assert held_bytes(size) == held
-
-
-@pytest.mark.parametrize("suite", ["memory", "memory-cost"])
-@pytest.mark.parametrize("machine", ["two_cores", "h200x4", "frontier"])
-def test_suites_plan_on_every_machine(suite: str, machine: str) -> None:
-    """Catches a suite that asks for nothing, or runs into a refusal that has no sentence."""
-    plan = make_plan(load(suite), *getattr(machines, machine)())
-    assert any(entry.reason is None for entry in plan.cases)
-    assert all(entry.reason is None or len(entry.reason) > 20 for entry in plan.cases)
 
 
 def record(
@@ -182,75 +170,9 @@ def test_allocate_and_free_are_of_one_size() -> None:
     assert "saves 920 µs for each 1 MiB allocated and freed" in finding.title
 
 
-def test_costs_per_call_and_per_gib() -> None:
-    """Catches a slope through the origin: the call's own cost would be counted a thousand times a GiB."""
-    made = [
-        record("allocate", "gpu0:device", "gpu0:device", "gpu0", size, 10e3 + size / GIB * 1e6)
-        for size in (4096, MIB, GIB)
-    ]
-    (cost,) = costs(cells(in_rounds(made)))
-    assert cost.per_call_ns == pytest.approx(10e3, rel=0.01)
-    assert cost.per_gib_ns == pytest.approx(1e6)
-    part = topic(Index(Fixture(made)))
-    assert part is not None and part.tables[0].rows[0][:3] == ("allocate", "device", "gpu0")
-    assert "1 ms" in part.tables[0].rows[0]
-
-
-def test_memory_by_first_touch_is_one_table() -> None:
-    """Catches pages that a GPU touched first among those of their owner, and a median over both."""
-    made = []
-    for memory, rate in (("pageable", 10e9), ("pinned", 50e9), ("managed", 20e9), ("managed@gpu0", 40e9)):
-        copy = record("copy", f"cpu0:{memory}", "gpu0:device", "gpu0", MIB, MIB / rate * 1e9)
-        made.append(copy)
-    part = kinds_topic(Index(Fixture(made, topology=H200X4[0])))
-    assert part is not None
-    (table,) = part.tables
-    assert table.headings == ("source memory", "first touch", "copy as read, GB/s")
-    assert ("managed", "its owner", "20.00") in table.rows and ("managed", "a GPU", "40.00") in table.rows
-    assert kinds_topic(Index(Fixture(made[:3], topology=H200X4[0]))) is None
-
-
 def facts(records: list[Record]) -> Index:
     run = SimpleNamespace(records=in_rounds(records), topology=None, manifest={}, damaged_lines=0)
     return Index(run)  # type: ignore[arg-type]
-
-
-def test_the_dearest_memory_is_said() -> None:
-    """Catches addresses alone among what was made, the dearest by a small piece, a lead within intervals."""
-    made = []
-    for memory, per_gib in (("pinned", 600e6), ("pageable", 500e6), ("hugepage", 60e6)):
-        for size in (4096, GIB // 4):
-            end = f"cpu0:{memory}"
-            made.append(record("allocate", end, end, "cpu0", size, 5e3 + size / GIB * per_gib))
-    untouched = [
-        replace(one, case_id=f"{one.case_id} no", options={"touched": "no"}, latency_ns=2e3) for one in made
-    ]
-    [finding] = dearest(facts([*made, *untouched]))
-    assert finding.title == "Allocation cost per GiB: 600 ms for pinned memory, 60 ms for hugepage"
-    assert "pageable 500 ms" in finding.detail
-    assert not list(dearest(facts(made[:2])))
-
-
-def test_what_a_kept_pool_saves_is_said() -> None:
-    """Catches freeing left out, sizes that only one of them has, and a pool that is emptied each time."""
-    steps = []
-    for memory, options, took in (("device", {}, 500e3), ("pool", {"pool": "kept"}, 40e3)):
-        for interface in ("allocate", "free"):
-            end = f"gpu0:{memory}"
-            steps.append(replace(record(interface, end, end, "gpu0", MIB, took), options=options))
-    steps.append(record("allocate", "gpu0:device", "gpu0:device", "gpu0", GIB, 9e9))
-    steps.append(
-        replace(
-            record("allocate", "gpu0:pool", "gpu0:pool", "gpu0", MIB, 1.0),
-            case_id="empty",
-            options={"pool": "empty"},
-        )
-    )
-    [finding] = pools(facts(steps))
-    assert finding.title == (
-        "A pool that keeps freed memory saves 920 µs for each 1 MiB allocated and freed: 80 µs instead of "
-        "1 ms"
-    )
 
 
 def test_a_gib_is_not_told_from_small_pieces() -> None:

@@ -11,7 +11,6 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
 from byteways.explain.subjects.memory_cost import dearest, pay_offs, registering, topic
 from byteways.record.record import Record
-from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report.few_records import GIB, MIB, Fixture, flow, in_rounds, record
 
@@ -44,49 +43,6 @@ def told(*records: Record) -> Topic:
     found = topic(Index(Fixture(list(records))))
     assert found is not None
     return found
-
-
-MADE = [
-    step("allocate", "cpu0:pinned", 5e3, 4096, "cpu0"),
-    step("allocate", "cpu0:pinned", 700e3, MIB, "cpu0", warnings=[Warning("noisy", 0.2, 0.01, "")]),
-    step("allocate", "cpu0:pinned", 40e6, GIB // 16, "cpu0"),
-    step("allocate", "cpu0:pageable", 2e3, 4096, "cpu0"),
-    step("allocate", "cpu0:pageable", 3e6, GIB // 32, "cpu0", options={}),
-    step("free", "gpu0:pool", 4e6, GIB // 16, "gpu0", options={"pool": "kept"}),
-    step("map-peer", "gpu1:vmm", 9e3, MIB),
-    step("map-peer", "gpu1:vmm", 9e3, GIB),
-]
-
-
-def test_the_table_of_steps() -> None:
-    """Catches a figure under another size, a cost per GiB from too small a piece, one of no difference, and a
-    warning that is not marked.
-    """
-    table = told(*MADE).tables[0]
-    sizes = ("4 KiB", "1 MiB", "32 MiB", "64 MiB", "1 GiB")
-    assert table.headings == ("step", "memory", "devices", "options", *sizes, "per GiB")
-    assert table.rows == (
-        ("allocate", "pinned", "cpu0", "", "5 µs", "700 µs*", "", "40 ms", "", "640 ms"),
-        ("allocate", "pageable", "cpu0", "", "2 µs", "", "3 ms", "", "", ""),
-        ("free", "pool", "gpu0", "pool=kept", "", "", "", "4 ms", "", ""),
-        ("map-peer", "vmm", "gpu0 of gpu1", "", "", "9 µs", "", "", "9 µs", "none"),
-    )
-    assert (table.numeric, table.note) == ((4, 5, 6, 7, 8, 9), "* has a warning")
-    assert told(*MADE[3:]).tables[0].note == ""
-
-
-def test_the_charts_of_steps() -> None:
-    """Catches microseconds on an axis of nanoseconds, linear axes, lines of one point or of two steps."""
-    charts = told(*MADE).charts
-    assert [chart.title for chart in charts] == ["allocate vs size", "map-peer vs size"]
-    axes = {(axis.scale, axis.unit) for chart in charts for axis in (chart.x, chart.y)}
-    assert axes == {("log", "bytes"), ("log", "ns")}
-    lines = {line.label: line.points for chart in charts for line in chart.series}
-    assert list(lines) == ["pinned, cpu0", "pageable, cpu0", "vmm, gpu0 of gpu1"]
-    assert [(point.x, point.y) for point in lines["pageable, cpu0"]] == [(4096, 2e3), (GIB // 32, 3e6)]
-    for point in (point for points in lines.values() for point in points):
-        assert point.low is not None and point.high is not None
-        assert 0.97 * point.y < point.low < point.y < point.high < 1.03 * point.y
 
 
 def test_the_table_of_pay_offs() -> None:
@@ -149,21 +105,6 @@ def test_all_four_figures_are_needed(gone: int) -> None:
             step(name, "cpu0:pageable", 1e3, 2 * MIB),
         ):
             assert pay_offs(cells(in_rounds([*records[:gone], *records[gone + 1 :], other]))) == []
-
-
-def test_sentences_of_both_directions() -> None:
-    """Catches the worst pair hidden by a better one, a smaller size told for the largest, and directions
-    taken for each other.
-    """
-    out = [*scene(20e3), *scene(50e3, GIB), *scene(90e3, GIB, "gpu1")]
-    to_gpu, from_gpu = registering(Index(Fixture([*out, *scene(20e3, back=True)[2:]])))
-    assert to_gpu.title == "Registering 1 GiB pays off after 15 copies to a GPU"
-    assert to_gpu.detail == (
-        "cpu0>gpu1: register and unregister take 150 µs, a copy of pageable memory 100 µs, one of registered "
-        "memory 90 µs."
-    )
-    assert from_gpu.title == "Registering 1 MiB pays off after 2 copies from a GPU"
-    assert from_gpu.detail.startswith("gpu0>cpu0: ")
 
 
 def test_sentences_without_a_pay_off() -> None:

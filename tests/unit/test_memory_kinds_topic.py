@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-
-import pytest
 
 from byteways.explain.results.index import Index
 from byteways.explain.subjects import memory_kinds
-from byteways.explain.subjects.memory_kinds import _varies
-from byteways.plan.case import Buffer
 from byteways.record.run_folder import RunFolder
 from tests.changed import replace
 from tests.report import run_builder
@@ -58,24 +53,3 @@ def test_memory_by_who_touched_it(tmp_path: Path) -> None:
         ("managed", "another CPU", "20.00", "40.00"),
     )
     assert table.heat == ((None, None, 0.5, None), (None, None, 0.25, None), (None, None, 1.0, 1.0))
-
-
-def test_no_table_where_every_owner_touched_its_memory(tmp_path: Path) -> None:
-    """Would catch a table of first-touch effects without anything to compare."""
-    folder = built(tmp_path, ("copy", "cpu0:pageable", 10.0, {}), ("copy", "cpu0:pinned", 50.0, {}))
-    assert memory_kinds.topic(Index.of(folder)) is None
-
-
-@pytest.mark.parametrize(
-    ("memory", "first_touch", "varies"),
-    [
-        ("pageable", None, True),
-        ("pageable", "cpu0", True),
-        ("pageable", "cpu1", False),
-        ("managed", None, False),
-    ],
-)
-def test_which_end_has_a_plain_buffer(memory: str, first_touch: str | None, varies: bool) -> None:
-    """Catches a table in which both ends vary."""
-    cell: Any = SimpleNamespace(source=None, destination=Buffer("cpu0", memory, first_touch))
-    assert _varies(cell, "source") == varies

@@ -16,7 +16,6 @@ import simulated_programs
 from byteways.plan.case import Buffer
 from byteways.simulate import load
 from byteways.simulate.model import Fit
-from byteways.studies.values import PublishedValue
 from message_figures import Messages
 from model_error import Prediction
 
@@ -114,22 +113,6 @@ def test_a_model_beyond_an_aim_is_not_good_and_one_without_values_is() -> None:
     assert model_error.figures_of("crusher-mi250x", []).good
 
 
-@pytest.mark.parametrize(
-    ("source", "destination", "way"),
-    [
-        ("gpu0", "gpu0", "local"),
-        ("gpu0", "gpu1", "xgmi x4"),
-        ("gpu0", "gpu6", "xgmi x2"),
-        ("gpu0", "gpu7", "routed"),
-        ("cpu0", "gpu0", "host"),
-    ],
-)
-def test_families_keep_ways_of_different_width_apart(source: str, destination: str, way: str) -> None:
-    """Would catch links of different width in one family."""
-    model = load("crusher-mi250x")
-    assert model_error.way_between(model, source, destination, "gpu0") == way
-
-
 def test_messages_reach_their_aims_with_few_numbers() -> None:
     """Would catch a simulated MPI or RCCL that moves away from what was published, and a model that has a
     number for every few values.
@@ -150,38 +133,6 @@ def test_a_message_is_no_copy_and_a_copy_no_message() -> None:
     assert (one.bandwidths, one.times, every.machine) == (2, 0, "all")
     assert one.bandwidth_median == pytest.approx(0.28) and not message_figures.good([one, every])
     assert not message_figures.of_machines([(load("crusher-mi250x"), [prediction()])])
-
-
-def test_simulated_messages_repeat_themselves() -> None:
-    """Would catch ranks whose order in time depends on the operating system."""
-    values = [one.value for one in found("frontier-mi250x")[1] if one.value.size_bytes == 65536]
-    values = [value for value in values if value.options.get("ranks") == "8"]
-    assert len(values) > 5
-    first, second = (model_error.predict_values(load("frontier-mi250x"), values) for _ in range(2))
-    assert first == second
-
-
-@pytest.mark.parametrize(
-    ("program", "counts", "wanted"),
-    [
-        ("osu_bw", "one direction", 1.0),
-        ("osu_bibw", "sum of both directions", 2.0),
-        ("all_reduce_perf", "bus bandwidth", 1.75),
-        ("all_gather_perf", "bus bandwidth", 0.875),
-    ],
-)
-def test_bytes_of_messages_count_as_their_programs_count_them(
-    program: str, counts: str, wanted: float
-) -> None:
-    """Would catch a bus bandwidth without its factor."""
-    options = {"program": program, "ranks": "8"}
-    value: PublishedValue = prediction(counts=counts, method="xccl", options=options, size_bytes=1).value
-    assert simulated_programs.figure(value, [1.0]) == pytest.approx(wanted * 1e9)
-
-
-def test_a_switch_is_no_routed_way() -> None:
-    """Would catch a switch counted as an intermediate GPU."""
-    assert model_error.way_between(load("h200-x4"), "gpu0", "gpu1", "gpu0") == "switch"
 
 
 @pytest.mark.parametrize(

@@ -7,32 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways.topology.model import Nic, Topology
+from byteways.topology.model import Nic
 from byteways.topology.nics import SLINGSHOT, nic_class, nic_of, route_to_nic
 from byteways.topology.sysfs_writer import NicSpec
 from tests.machines import amd, synthetic
-
-
-def test_nics_of_a_server(tmp_path: Path) -> None:
-    """Catches interfaces without hardware, a rate in bits, and a port and its interface as two NICs."""
-    topology = synthetic.server_with_nics(tmp_path).topology()
-    told = [
-        (nic.name, nic.port, nic.interfaces, nic.peak_bytes_per_s, nic.home, nic.nearest_gpus)
-        for nic in topology.nics
-    ]
-    assert told == [
-        ("nic0", "mlx5_0", ("ib0",), 50e9, "cpu0", ("gpu0", "gpu1")),
-        ("nic1", "mlx5_1", (), 50e9, "cpu1", ("gpu2",)),
-        ("nic2", None, ("eth0",), 3.125e9, "cpu1", ("gpu2",)),
-    ]
-    assert topology.nics[0].guid == "b83f:d203:00aa:1234"
-    assert topology.nics[0].peak_source == "400 Gb/sec (4X NDR), port rate of mlx5_0 by sysfs"
-    links = {link.a: (link.b, link.link_class) for link in topology.links if link.a.startswith("nic")}
-    assert links == {
-        "nic0": ("pcie-switch0", "PCIe 5.0 ×16"),
-        "nic1": ("cpu1", "PCIe 4.0 ×4"),
-        "nic2": ("cpu1", "PCIe 3.0 ×4"),
-    }
 
 
 def test_each_device_uses_the_nearest_nic_that_is_up(tmp_path: Path) -> None:
@@ -111,9 +89,3 @@ def test_a_virtual_nic_has_no_rate(tmp_path: Path, speed: str, source: str) -> N
     topology = synthetic.Machine(tmp_path / "sys", tmp_path / "proc", [0]).topology()
     (nic,) = topology.nics
     assert (nic.pci_address, nic.peak_bytes_per_s, nic.peak_source) == ("0000:00:03.0", None, source)
-
-
-def test_topologies_with_nics_are_read_back(tmp_path: Path) -> None:
-    """Catches a run whose manifest cannot be read because a link ends at a NIC."""
-    topology = synthetic.server_with_nics(tmp_path).topology()
-    assert Topology.from_json(topology.to_json()) == topology

@@ -13,8 +13,9 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.record.evidence import EvidenceFields
 from byteways.record.record import RECORD_FIELDS
-from byteways.run.work.health import HealthMonitor, throttle_names
+from byteways.run.work.health import HealthMonitor
 from byteways.run.work.outcome import misplaced, on_other_pages, outcome_of
+from byteways.run.work.outcome_fields import Outcome
 
 HOST = "cpu0:pageable"
 #: What the core notes of most interfaces.
@@ -209,7 +210,8 @@ def test_every_field_of_an_outcome_is_a_field_of_a_record() -> None:
     outcome = outcome_of(
         gpu_case("bidirectional", "gpu0>gpu1", "gpu1>gpu0"), measurement(2), buffers(2, {0: 8})
     )
-    assert set(outcome) - {"samples"} <= {*RECORD_FIELDS}  # those lie in a file of their own
+    assert {*Outcome.__annotations__} - {"samples"} <= {*RECORD_FIELDS}  # those lie in a file of their own
+    assert {*outcome} <= {*Outcome.__annotations__}
 
 
 def test_misplaced_pages_are_warned_of() -> None:
@@ -273,25 +275,6 @@ def test_health_warnings(after: dict[str, Any], warned: list[str]) -> None:
     changes = HealthMonitor.compare(gpu_case("unidirectional", "gpu0>gpu1"), before, now, 100)
     assert [warning.id for warning in changes.warnings] == warned
     assert changes.health["gpu0"]["before"]["memory_clock_mhz"] == 3201
-
-
-def test_throttle_names() -> None:
-    """Would catch an idle GPU (bit 0) that is called throttled."""
-    assert throttle_names(0x1) == ""
-    assert throttle_names(0x8 | 0x80) == "hardware slowdown, power brake"
-
-
-def test_monitor_without_gpus_asks_nothing() -> None:
-    """Would catch NVML opened on a machine without a GPU."""
-    assert HealthMonitor(None, {}).read(["cpu0"]) == {}  # type: ignore[arg-type]
-
-
-def test_monitor_asks_for_what_has_a_uuid() -> None:
-    """Would catch a CPU, which has no UUID, ending a reading, and a GPU that is left out with it."""
-    management = SimpleNamespace(report=SimpleNamespace(usable=True), health=lambda uuid: f"health of {uuid}")
-    core = SimpleNamespace(Error=RuntimeError, Management=lambda simulator: management)
-    monitor = HealthMonitor(core, {"gpu0": "GPU-1"})  # type: ignore[arg-type]
-    assert monitor.read(["cpu0", "gpu0", "gpu1"]) == {"gpu0": "health of GPU-1"}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 
 KIB, MIB, GIB = sample_run.KIB, sample_run.MIB, sample_run.GIB
-PAIR = [("gpu0:managed", "gpu1:managed", "gpu0")]
 TOUCHED = [("cpu0:managed", "gpu0:device", "gpu0")]
 KEPT = {"migration": "off"}
 
@@ -32,32 +31,6 @@ def about_pages(build: sample_run.Builder, folder: Path) -> tuple[list[str], Top
 @pytest.fixture
 def build() -> sample_run.Builder:
     return sample_run.Builder(sample_run.topology(2))
-
-
-def test_a_prefetch_beside_the_fastest_interface(build: sample_run.Builder, tmp_path: Path) -> None:
-    """Catches a factor of the wrong pair, size or interface, and a worst size that is not named."""
-    device = [("gpu0:device", "gpu1:device", "gpu0")]
-    for size, pages, kernel in ((64 * KIB, 0.1, 10.0), (MIB, 0.5, 100.0), (GIB, 3.2, 150.4)):
-        build.measure("prefetch", PAIR, pages, size=size)
-        build.measure("kernel", device, kernel, size=size)
-        build.measure("copy", device, 0.3 * kernel, size=size)
-    said, topic = about_pages(build, tmp_path)
-    assert (
-        "Prefetching gpu0>gpu1 takes 47 times as long as kernel issued by the source: 3.2 vs 150 "
-        "GB/s at 1 GiB"
-    ) in said
-    assert topic is not None
-    (table,) = topic.tables
-    assert table.title == "Between GPUs, NVLink4 ×18"
-    assert table.headings[-2:] == ("by", "prefetch takes, times")  # nothing moved on demand: no column
-    assert [row[-2:] for row in table.rows] == [("kernel", "100"), ("kernel", "200"), ("kernel", "47")]
-
-
-def test_no_slow_down_within_the_intervals(build: sample_run.Builder, tmp_path: Path) -> None:
-    """Catches a sentence about a difference that the figures do not allow."""
-    build.measure("prefetch", PAIR, 100.0)
-    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 100.1)
-    assert not [title for title in about_pages(build, tmp_path)[0] if title.startswith("Prefetching")]
 
 
 def test_which_way_is_fastest_at_which_size(build: sample_run.Builder, tmp_path: Path) -> None:
@@ -111,23 +84,6 @@ def test_what_was_seen_counts(build: sample_run.Builder) -> None:
     ]
 
 
-def test_what_nobody_can_tell_is_said(build: sample_run.Builder, tmp_path: Path) -> None:
-    """Catches migration between GPUs that passes for seen."""
-    build.measure(
-        "kernel", [("gpu1:managed", "gpu0:device", "gpu0")], 10.0, options={"migration": "on-demand"}
-    )
-    _, topic = about_pages(build, tmp_path)
-    assert topic is not None
-    (table,) = topic.tables
-    assert table.rows[0][-1] == "unknown" and "unknown" in table.note
-
-
-def test_a_run_without_such_pages_shows_nothing(build: sample_run.Builder, tmp_path: Path) -> None:
-    """Catches an empty section."""
-    build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 100.0)
-    assert about_pages(build, tmp_path)[1] is None
-
-
 def test_each_size_of_a_span_has_its_claims(build: sample_run.Builder, tmp_path: Path) -> None:
     """Catches "from 64 KiB to 1 GiB" that rests on a comparison at the last size alone, and more digits than
     the intervals have."""
@@ -164,15 +120,3 @@ def test_pages_that_would_land_elsewhere(tmp_path: Path) -> None:
             f"gpu0>cpu1 (2 cases): {reason}.",
         )
     ]
-
-
-def test_of_many_paths_three_are_named(tmp_path: Path) -> None:
-    """Catches a sentence that grows with the machine, and paths that it leaves out without a word."""
-    build = sample_run.Builder(sample_run.topology(4, 4))
-    for number in range(4):
-        far = [(f"gpu{number}:managed", f"cpu{(number + 1) % 4}:managed", f"gpu{number}")]
-        reason = f"lands on cpu{number}"
-        build.lose("skipped", reason, "prefetch", far, size=MIB, reason_code=PAGES_LAND_ELSEWHERE)
-    [told] = [one for one in findings(RunFolder(build.write(tmp_path))) if "would land" in one.title]
-    assert "over gpu0>cpu1, gpu1>cpu2, gpu2>cpu3 and 1 more path were" in told.title
-    assert told.detail.count("(1 case)") == 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,21 +10,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError
-from byteways.plan.case import OF_ALL_RANKS, PATTERNS, Buffer, Case, Flow, PlannedCase
-from byteways.plan.describe import describe
-from byteways.plan.folding import folded, names_text
+from byteways.plan.case import OF_ALL_RANKS, PATTERNS, Buffer, Case, Flow
+from byteways.plan.folding import folded
 from byteways.plan.footprint import (
     buffer_bytes,
     buffers,
     flow_buffer_bytes,
-    last_level_cache_bytes,
-    rotated_cache,
 )
 from byteways.plan.memory import MEMORIES
-from byteways.plan.planner import make_plan
 from byteways.plan.sweep import expand
 from byteways.topology.model import Topology
-from tests.unit.planning import EVERY, MEMCPY, MIB, PAIRS, h200x4, patchy, plan, suite, two_cores
+from tests.unit.planning import EVERY, MIB, PAIRS, h200x4, plan, suite, two_cores
 
 
 def link_class(topology: Topology) -> Any:
@@ -108,27 +103,6 @@ def test_no_case_is_lost_and_every_refusal_has_a_reason(tables: list[str], name:
     assert all(entry.reason != "" for entry in planned)
 
 
-def blocks_of(planned: list[PlannedCase]) -> list[tuple[str, ...]]:
-    """The sets of buffers in running order, neighbours that use the same ones as one."""
-    sets = [
-        tuple(sorted({str(end) for flow in entry.case.flows for end in (flow.source, flow.destination)}))
-        for entry in planned
-        if entry.reason is None
-    ]
-    return [one for index, one in enumerate(sets) if index == 0 or sets[index - 1] != one]
-
-
-def test_cases_of_one_set_of_buffers_run_one_after_another() -> None:
-    """Catches an order that allocates a gigabyte anew for every case."""
-    planned = plan(suite(PAIRS, PAIRS.replace("copy", "kernel")), *h200x4)
-    order = blocks_of(planned)
-    assert len(order) == len(set(order))
-    three = plan(suite(PAIRS, PAIRS.replace("copy", "kernel"), head="rounds = 3"), *h200x4)
-    for round_ in range(3):
-        order = blocks_of([entry for entry in three if entry.round == round_])
-        assert len(order) == len(set(order))
-
-
 def test_rounds_are_whole_shuffled_and_repeatable() -> None:
     """Catches rounds that follow each other, equal orders, and an order that a resumed run lacks."""
     asked = suite(PAIRS, head="rounds = 3")
@@ -147,13 +121,6 @@ def test_environments_are_grouped_and_alternate() -> None:
     values = [entry.case.environment["A"] for entry in planned]
     changes = [value for index, value in enumerate(values) if index == 0 or values[index - 1] != value]
     assert changes == ["1", "2", "1"]
-
-
-def test_a_case_of_two_sweeps_is_planned_once_with_the_first_ones_budget() -> None:
-    """Catches a duplicate, which would be measured twice and break the one-record rule."""
-    planned = plan(suite(PAIRS + "\ncase_budget_s = 0.5\nprecision = 0.05", PAIRS), *h200x4)
-    assert {(entry.sweep, entry.budget_s, entry.precision) for entry in planned} == {("s0", 0.5, 0.05)}
-    assert len(planned) == 24
 
 
 def test_no_case_here_says_why() -> None:
@@ -184,17 +151,6 @@ def test_both_ends_of_a_flow_rotate_over_the_larger_cache() -> None:
     assert sizes.pop() > 4 * 105 * MIB
 
 
-def test_small_memories_have_smaller_rotations() -> None:
-    """Catches cold cases that are skipped where twice the cache fits, and buffers that take all memory."""
-    assert rotated_cache(60 * MIB, 141 * 2**30) == 60 * MIB
-    assert rotated_cache(60 * MIB, 0) == 60 * MIB
-    assert rotated_cache(480 * MIB, 8 * 2**30) == 256 * MIB  # four times that is an eighth of the memory
-    assert rotated_cache(480 * MIB, 2**30) == 240 * MIB
-    _, told = two_cores
-    limited = replace(told, host_memory_bytes=8 * 2**30)
-    assert [last_level_cache_bytes("cpu0", found) for found in (told, limited)] == [480 * MIB, 256 * MIB]
-
-
 @given(st.integers(1, 8), st.integers(0, 2**30), st.sampled_from([4096, MIB, 128 * MIB, 1024 * MIB]))
 def test_concurrent_flows_share_the_rotation(flows: int, cache: int, size: int) -> None:
     """Catches flows that together fit a cache, several times the memory that is needed (locking 4 GiB took
@@ -211,36 +167,6 @@ def test_concurrent_flows_share_the_rotation(flows: int, cache: int, size: int) 
     assert flows * shared > 4 * cache
     assert shared <= alone <= 1.25 * (4 * cache + max(size, 64 * MIB))
     assert rotation("interference", flows) == alone
-
-
-def test_a_plan_describes_itself() -> None:
-    """Catches counts that differ from the plan, rounds counted as cases, and reasons that are left out."""
-    asked = suite(PAIRS, MEMCPY.replace("memcpy", "copy"), head="rounds = 3")
-    made = make_plan(asked, *patchy)
-    summary = describe(made.cases, made.notes, made.estimated_s)
-    assert (summary.to_measure, summary.rounds, summary.skipped) == (12, 3, 1)
-    assert summary.sampling_s == pytest.approx(12)  # of all rounds together
-    assert [(sweep.name, sweep.to_measure, sweep.skipped) for sweep in summary.sweeps] == [
-        ("s0", 12, 0),
-        ("s1", 0, 1),
-    ]
-    assert summary.left_out == 0
-    assert [*summary.reason_of.values()] == [reason for reason, _ in summary.reasons]
-    assert "copy is queued on a GPU, and cpu0 is a CPU" in summary.reasons[0][0]
-
-
-@pytest.mark.parametrize(
-    ("devices", "text"),
-    [
-        ("gpu0", "gpu0"),
-        ("gpu0 gpu1", "gpu0, gpu1"),
-        ("cpu0 gpu0 gpu1 gpu2 gpu3", "cpu0, gpu0 to gpu3"),
-        ("gpu0 gpu1 gpu2 gpu5 gpu7 gpu8 gpu9", "gpu0 to gpu2, gpu5, gpu7 to gpu9"),
-    ],
-)
-def test_names_as_ranges(devices: str, text: str) -> None:
-    """Catches a range over a device that is not meant."""
-    assert names_text(devices.split()) == text
 
 
 def test_sentences_that_differ_in_devices_are_one() -> None:

@@ -66,13 +66,6 @@ def test_what_is_dropped_is_spare_with_its_time_and_comes_last_by_priority() -> 
     assert order == sorted(order, reverse=True) and set(order) == {"s0", "s1"}
 
 
-def test_the_budget_of_the_suite_holds_unless_another_is_given() -> None:
-    """Catches a suite's own budget being ignored, or not giving way to --budget."""
-    asked = suite(PAIRS, head="rounds = 1\nbudget_s = 6")
-    assert any(entry.reason for entry in plan(asked, *h200x4))
-    assert not any(entry.reason for entry in plan(asked, *h200x4, budget_s=600))
-
-
 def test_a_budget_that_fits_nothing_is_an_error() -> None:
     """Catches a run that measures nothing and ends well."""
     with pytest.raises(BytewaysError, match="no case fits the budget of 1 s") as caught:
@@ -85,9 +78,3 @@ def test_a_budget_that_fits_nothing_is_an_error() -> None:
     for budget in (0.0, -3.0, float("nan")):
         with pytest.raises(BytewaysError, match="too short to measure anything"):
             plan(suite(PAIRS), *h200x4, budget_s=budget)
-
-
-def test_skipped_cases_need_no_budget() -> None:
-    """Catches an error about the budget where nothing could run anyway."""
-    planned = plan(suite(MEMCPY.replace("1MiB", "1TiB"), head="budget_s = 1"), *two_cores)
-    assert [entry.reason is None for entry in planned] == [False]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 
 import pytest
 
 from byteways.plan.budget import BudgetCase
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.estimate import Estimator
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.planner import _round, make_plan
-from byteways.plan.suite import Suite, load, names, parse
+from byteways.plan.planner import _round
+from byteways.plan.suite import Suite, load, parse
 from byteways.topology.model import Capabilities, Topology
 from tests.unit import machines
 from tests.unit.planning import plan
@@ -33,39 +31,6 @@ PAIRS = (
 def suite(sweep: str, *, head: str = "") -> Suite:
     """A suite of one sweep, given as the lines of its table."""
     return parse(f'name = "mine"\ntitle = "Mine"\n{head}\n[[sweep]]\nname = "s0"\n{sweep}\n', file="my.toml")
-
-
-def test_a_budget_takes_fewer_cases_and_never_fewer_rounds() -> None:
-    """Catches a case of one or two rounds, which no other can be compared with, where time is short."""
-    asked = suite(PAIRS, head="")
-    assert asked.rounds == 3
-    made = make_plan(asked, *h200x4, budget_s=8)
-    rounds = Counter(entry.case.case_id for entry in made.cases if entry.reason is None)
-    assert 0 < len(rounds) < 24
-    assert set(rounds.values()) == {3}
-    spares = Counter(entry.case.case_id for entry in made.cases if entry.spare)
-    assert set(spares.values()) == {3}  # a record for each round, measured after all or not
-    assert len(rounds) + len(spares) == 24
-
-
-def test_the_time_of_a_case_is_that_of_all_its_rounds() -> None:
-    """Catches three rounds that take three times as long as one, and rounds that know of no other."""
-    budgets = {}
-    for rounds in (1, 3):
-        asked = suite(PAIRS + "\ncase_budget_s = 0.6", head=f"rounds = {rounds}")
-        made = make_plan(asked, *h200x4)
-        assert {entry.rounds for entry in made.cases} == {rounds}
-        budgets[rounds] = {entry.budget_s for entry in made.cases}
-    assert budgets == {1: {0.6}, 3: {0.6 / 3}}
-    estimator = Estimator(*h200x4)
-    (case,) = {entry.case.case_id: entry.case for entry in plan(suite(PAIRS), *h200x4)[:1]}.values()
-    assert 3 * estimator.case_s(case, 0.6, 3) < 2 * estimator.case_s(case, 0.6, 1)
-
-
-@pytest.mark.parametrize("name", [name for name, _ in names()])
-def test_shipped_suites_have_three_rounds(name: str) -> None:
-    """Catches a suite whose figures nothing can be ranked by."""
-    assert load(name).rounds >= 3
 
 
 def _predictable(case: Case) -> bool:

@@ -38,19 +38,6 @@ def by_executor(found: tuple[Case, ...]) -> list[str]:
     return [f"{case.path} {'+'.join(flow.executor for flow in case.flows)}" for case in found]
 
 
-def test_unidirectional_takes_every_pair_by_each_end() -> None:
-    """Catches a missing direction or end, and local copies that are measured once for each end."""
-    found = by_executor(cases(GPUS))
-    assert len(found) == len(set(found)) == 12 * 2 + 4
-    assert {"gpu0>gpu1 gpu0", "gpu0>gpu1 gpu1", "gpu1>gpu0 gpu0", "gpu3>gpu3 gpu3"} <= set(found)
-
-
-@pytest.mark.parametrize(("same", "count"), [("also", 28), ("never", 24), ("only", 4)])
-def test_same_device(same: str, count: int) -> None:
-    """Catches pairs of a device with itself where they were not wanted, or missing where they were."""
-    assert len(cases(f'{GPUS}same_device = "{same}"')) == count
-
-
 @pytest.mark.parametrize(
     ("executor", "expected"),
     [
@@ -63,32 +50,6 @@ def test_same_device(same: str, count: int) -> None:
 def test_executors(executor: str, expected: list[str]) -> None:
     """Catches the wrong end executing, and one executor counted twice."""
     assert by_executor(cases(f"{ends('gpu0:device', 'gpu1:device')}executor = {executor}")) == expected
-
-
-def test_both_leaves_out_an_end_that_never_could() -> None:
-    """Catches a refusal on record for every host copy, because a CPU queues none."""
-    assert by_executor(cases(ends("cpu0:pinned", "gpu0:device"))) == ["cpu0>gpu0 gpu0"]
-    assert by_executor(cases(ends("cpu0:pinned", "gpu0:device") + 'pattern = "bidirectional"')) == [
-        "cpu0<>gpu0 gpu0+gpu0"
-    ]
-    assert by_executor(cases(ends("cpu0:pinned", "cpu0:pinned"))) == ["cpu0>cpu0 cpu0"]
-
-
-def test_bidirectional_takes_every_pair_once() -> None:
-    """Catches gpu1<>gpu0 beside gpu0<>gpu1, and both flows going in one direction."""
-    found = cases(f'{GPUS}pattern = "bidirectional"\nexecutor = "source"')
-    assert by_executor(found)[:2] == ["gpu0<>gpu1 gpu0+gpu1", "gpu0<>gpu2 gpu0+gpu2"]
-    assert len(found) == 6
-    assert all(case.flows[0].source == case.flows[1].destination for case in found)
-
-
-def test_fans_have_one_device_on_one_side() -> None:
-    """Catches a fan that includes its own centre or misses a spoke."""
-    out = cases(f'{GPUS}pattern = "fan-out"\nexecutor = "source"')
-    into = cases(f'{GPUS}pattern = "fan-in"\nexecutor = "source"')
-    assert [case.path for case in out][:2] == ["gpu0>gpu1,gpu2,gpu3", "gpu1>gpu0,gpu2,gpu3"]
-    assert [case.path for case in into][-1] == "gpu0,gpu1,gpu2>gpu3"
-    assert len(out) == len(into) == 4
 
 
 def test_a_fan_of_one_is_none() -> None:
@@ -107,29 +68,6 @@ def test_fans_do_not_mix_memories() -> None:
     assert [{flow.destination.memory for flow in case.flows} for case in found] == [{"device"}, {"managed"}]
 
 
-def test_all_pairs_is_one_case_of_all_flows() -> None:
-    """Catches missing flows of the densest pattern."""
-    (case,) = cases(f'{GPUS}pattern = "all-pairs"\nexecutor = "destination"')
-    assert len({flow.path for flow in case.flows}) == 12
-    assert all(flow.executor == flow.destination.device for flow in case.flows)
-
-
-def test_interference_of_each_position() -> None:
-    """Catches a flow that disturbs itself, and positions (opposite, same source, …) missing or repeated."""
-    beside = 'beside_source = "gpu*:device"\nbeside_destination = "gpu*:device"\nexecutor = "source"\n'
-    lines = f'{GPUS}same_device = "never"\npattern = "interference"\n{beside}'
-    assert len(cases(lines)) == 12 * 11
-    found = [case.path for case in cases(f'{lines}pairs = "per-link-class"')]
-    assert found == [
-        "gpu0>gpu1 beside gpu0>gpu2",
-        "gpu0>gpu1 beside gpu1>gpu0",
-        "gpu0>gpu1 beside gpu1>gpu2",
-        "gpu0>gpu1 beside gpu2>gpu0",
-        "gpu0>gpu1 beside gpu2>gpu1",
-        "gpu0>gpu1 beside gpu2>gpu3",
-    ]
-
-
 def test_one_pair_of_each_link_class() -> None:
     """Catches every pair being measured where one stands for all, or classes that are merged."""
     assert by_executor(cases(f'{GPUS}pairs = "per-link-class"')) == [
@@ -140,20 +78,6 @@ def test_one_pair_of_each_link_class() -> None:
     host = ends("cpu*:pinned", "gpu*:device") + 'pairs = "per-link-class"'
     assert [case.path for case in cases(host)] == ["cpu0>gpu0"]
     assert [case.path for case in cases(host, TWO_DOMAINS)] == ["cpu0>gpu0", "cpu0>gpu2"]  # near and far
-
-
-def test_near_is_each_gpus_own_domain() -> None:
-    """Catches the sum of all GPUs being measured through one socket of a two-socket node."""
-    host = ends("cpu*:pinned", "gpu*:device")
-    assert [case.path for case in cases(host + 'pairs = "near"', TWO_DOMAINS)] == [
-        "cpu0>gpu0",
-        "cpu0>gpu1",
-        "cpu1>gpu2",
-        "cpu1>gpu3",
-    ]
-    (fan,) = cases(host + 'pairs = "near"\npattern = "fan-out"', TWO_DOMAINS)
-    assert fan.path == "cpu0,cpu1>gpu0,gpu1,gpu2,gpu3"
-    assert TWO_DOMAINS.nearest_cpu("gpu3") == "cpu1"
 
 
 def test_near_without_a_known_domain_is_the_first() -> None:
@@ -169,75 +93,6 @@ def test_near_without_a_known_domain_is_the_first() -> None:
 
 
 CHASE = 'interface = "pointer-chase"\nexecutor = "gpu*"\n'
-
-
-def test_a_chase_walks_one_buffer() -> None:
-    """Catches a chase over two buffers, or a missing pair of executor and owner."""
-    found = cases(f'{CHASE}buffer = "gpu*:device"')
-    assert len(found) == 16
-    assert all(case.flows[0].source == case.flows[0].destination for case in found)
-    assert all((case.pattern, case.cache) == ("unidirectional", "warm") for case in found)
-    assert len(cases(f'{CHASE}buffer = "gpu*:device"\nsame_device = "only"')) == 4
-    assert len(cases(f'{CHASE}buffer = "gpu*:device"\nsame_device = "never"')) == 12
-    near = cases(f'{CHASE}buffer = "cpu*:pinned"\npairs = "near"', TWO_DOMAINS)
-    assert [f"{case.flows[0].executor} {case.flows[0].source.device}" for case in near] == [
-        "gpu0 cpu0",
-        "gpu1 cpu0",
-        "gpu2 cpu1",
-        "gpu3 cpu1",
-    ]
-
-
-def test_a_chase_of_each_link_class() -> None:
-    """Catches own, peer and host memory being taken for one class."""
-    lines = 'buffer = ["gpu*:device", "cpu*:pinned"]\npairs = "per-link-class"'
-    found = [(case.flows[0].executor, str(case.flows[0].source)) for case in cases(CHASE + lines)]
-    assert found == [("gpu0", "gpu0:device"), ("gpu1", "gpu0:device"), ("gpu0", "cpu0:pinned")]
-
-
-def test_axes_are_multiplied() -> None:
-    """Catches an axis that is not swept."""
-    lines = ends("gpu0:device", "gpu1:device", "kernel") + (
-        'executor = "source"\ncache = ["cold", "warm"]\noptions = { blocks = [8, 16], threads = 512 }\n'
-        'environment = { A = ["0", "1"] }'
-    )
-    found = cases(lines)
-    assert len(found) == 8
-    assert {case.options["blocks"] for case in found} == {8, 16}
-    assert {case.options["threads"] for case in found} == {512}
-    assert {case.environment["A"] for case in found} == {"0", "1"}
-
-
-def test_first_touch() -> None:
-    """Catches a buffer touched by its owner counting as another case than the plain one."""
-    found = cases(
-        ends("cpu*:pageable@cpu*", "cpu0:pageable", "memcpy") + 'executor = "destination"', TWO_DOMAINS
-    )
-    assert [str(case.flows[0].source) for case in found] == [
-        "cpu0:pageable",
-        "cpu0:pageable@cpu1",
-        "cpu1:pageable@cpu0",
-        "cpu1:pageable",
-    ]
-
-
-def test_memory_globs_keep_to_what_an_device_can_own() -> None:
-    """Catches device memory of a CPU in the plan because a glob of memories matched it."""
-    found = cases(ends("*:*", "gpu0:device") + 'executor = "destination"')
-    assert {str(case.flows[0].source) for case in found if case.flows[0].source.device == "gpu1"} == {
-        "gpu1:device",
-        "gpu1:device-fine",
-        "gpu1:device-uncached",
-        "gpu1:ipc",
-        "gpu1:managed",
-        "gpu1:managed-coarse",
-        "gpu1:pool",
-        "gpu1:vmm",
-    }
-    assert "cpu0:device" not in {str(case.flows[0].source) for case in found}
-    assert [str(case.flows[0].source) for case in cases(ends("cpu0:device", "gpu0:device"))] == [
-        "cpu0:device"
-    ]
 
 
 @pytest.mark.parametrize(
@@ -277,19 +132,6 @@ def test_when_is_no_cause_for_a_note() -> None:
     host = ends("cpu*:pageable", "cpu*:pageable", "memcpy")
     assert expansion(f'{host}when = "with-gpu"', TWO_CORES) == Expansion((), ())
     assert expansion(f'{host}when = "without-gpu"', TWO_CORES).cases
-
-
-def test_the_flow_beside_has_its_own_executor() -> None:
-    """Catches a load that the first flow's device issues in place of its own, or over its path."""
-    beside = 'beside_source = "gpu2:device"\nbeside_destination = "gpu3:device"\nexecutor = "source"\n'
-    way = 'beside_interface = "kernel"\nbeside_size = ["1MiB", "4MiB"]\n'
-    found = cases(f'{ends("gpu0:device", "gpu1:device")}pattern = "interference"\n{beside}{way}')
-    flows = [
-        [(str(flow.source), flow.executor, flow.interface, flow.size_bytes) for flow in case.flows]
-        for case in found
-    ]
-    first = ("gpu0:device", "gpu0", None, None)
-    assert flows == [[first, ("gpu2:device", "gpu2", "kernel", size << 20)] for size in (1, 4)]
 
 
 ONE = 'interface = "load"\nbuffer = "gpu*:device"\npattern = "bidirectional"\n'

@@ -24,7 +24,6 @@ from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import cells
 from byteways.explain.subjects import contention as together
-from byteways.explain.subjects.contention import charts
 from byteways.plan.case import Buffer, Flow
 from byteways.record.run_folder import RunFolder
 from byteways.topology.capacity import maximum_flow
@@ -127,30 +126,6 @@ def test_nothing_explains_loads_that_differ(tmp_path: Path) -> None:
     assert any("the bottleneck is not identified" in finding.title for finding in findings(run))
 
 
-def test_sums_are_drawn_over_the_number_of_gpus(tmp_path: Path) -> None:
-    """Would catch a fan of other GPUs than the order has, and orders that are alike drawn twice."""
-    run, found = predicted(host_machine(memory=150.0), tmp_path)
-    (chart,) = charts(run.topology, found.cases)
-    assert chart.title == "From the host to 2 … n GPUs concurrently"
-    measured, foreseen = chart.series
-    assert [(point.x, round(point.y)) for point in measured.points] == [(2, 110), (3, 150), (4, 150)]
-    assert [(point.x, round(point.y)) for point in foreseen.points] == [(2, 110), (3, 165), (4, 220)]
-    assert (measured.label, foreseen.label) == ("copy, 1 GiB", "copy, 1 GiB, predicted")
-
-
-def test_a_link_that_is_shared_is_foreseen(tmp_path: Path) -> None:
-    """Would catch a fan into one GPU that counts as held back by something unknown."""
-    run, found = predicted(sample_run.h200x4(), tmp_path)
-    fan = next(case for case in found.cases if case.cell.record.path == "gpu1,gpu2,gpu3>gpu0")
-    assert sum(fan.alone) == pytest.approx(3 * 396.4e9, rel=0.01)
-    assert fan.most == pytest.approx(399e9, rel=0.01)
-    assert fan.limits == ("nvswitch>gpu0",)
-    assert not fan.held_back
-    held = {case.cell.record.path for case in found.held_back}
-    assert "cpu0>gpu0,gpu1,gpu2,gpu3" in held
-    assert run.topology
-
-
 @pytest.mark.parametrize(
     ("slow", "others", "expected"),
     [
@@ -235,26 +210,6 @@ def test_rates_of_flows(tmp_path: Path, paths: list[str], told: tuple[float, ...
     ]
     found = _rates(cell, flows)
     assert found is None if told is None else found == pytest.approx(told)
-
-
-@pytest.mark.parametrize(
-    ("pairs", "gpus"),
-    [
-        (["cpu0>gpu0", "cpu0>gpu1"], {"gpu0", "gpu1"}),
-        (["cpu0>gpu0", "gpu1>cpu0"], {"gpu0", "gpu1"}),
-        (["cpu0>gpu0", "gpu0>gpu1"], set()),
-        (["cpu0>gpu0", "gpu1>gpu1"], set()),
-        (["cpu0>gpu0", "cpu0>cpu0"], set()),
-        (["cpu0>cpu1"], set()),
-    ],
-)
-def test_gpus_of_a_fan(pairs: list[str], gpus: set[str]) -> None:
-    """Catches a flow within a GPU or between GPUs that is drawn as one more GPU of the host."""
-    flows = []
-    for pair in pairs:
-        source, _, destination = pair.partition(">")
-        flows.append(Flow(Buffer(source, "device"), Buffer(destination, "device"), source))
-    assert together._gpus(SimpleNamespace(flows=flows)) == gpus  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

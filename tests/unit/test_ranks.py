@@ -14,7 +14,6 @@ from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.osu import is_osu, loop_of, osu_bytes, program_of
 from byteways.plan.planner import make_plan
-from byteways.plan.rank_sweep import size_in_blocks
 from byteways.plan.ranks import default_ranks, layout, oversubscribed
 from byteways.plan.suite import parse
 from byteways.run.conduct.process import process_state
@@ -88,34 +87,6 @@ def test_more_ranks_than_gpus_or_cores() -> None:
     assert default_ranks(topology) == 2 and default_ranks(host(2, 8, 4)[0]) == 4
 
 
-def test_messages_go_between_every_ordered_pair() -> None:
-    """Catches a pair that is left out, a rank that sends to itself, and a direction that is taken twice."""
-    there = cases(f'interface = "mpi"\n{ENDS}', 3, *host(1))
-    assert {case.path for case in there} == {f"{a}/cpu0>{b}/cpu0" for a in "012" for b in "012" if a != b}
-    both = cases(f'interface = "mpi"\npattern = "bidirectional"\n{ENDS}', 3, *host(1))
-    assert {case.path for case in both} == {"0/cpu0<>1/cpu0", "0/cpu0<>2/cpu0", "1/cpu0<>2/cpu0"}
-    assert all(
-        str(case.flows[1].source) == f"{case.flows[0].destination.rank}/cpu0:pageable" for case in both
-    )
-
-
-def test_one_pair_for_each_class_of_links() -> None:
-    """Catches pairs that are alike and all measured."""
-    found = cases(f'interface = "mpi"\npairs = "per-link-class"\n{ENDS}', 4, *host(2))
-    assert {case.path for case in found} == {"0/cpu0>1/cpu1", "0/cpu0>2/cpu0"}
-
-
-def test_collectives_have_the_buffers_of_all_ranks() -> None:
-    """Catches a rank without its buffers, groups that are missing, and identities that lose ranks."""
-    text = f'interface = "mpi"\npattern = "allreduce"\ngroups = "powers"\n{ENDS}'
-    found = cases(text, 6, *host(1))
-    assert {case.ranks for case in found} == {(0, 1), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5)}
-    assert {case.path for case in found} == {f"allreduce:0-{last}/cpu0" for last in (1, 3, 5)}
-    for case in found:
-        assert Case.from_json(case.identity()) == case
-        assert [source.rank for source, _ in case.flows[0].pairs] == [*case.ranks]
-
-
 @pytest.mark.parametrize(
     ("sweep", "machine", "reasons"),
     [
@@ -151,38 +122,6 @@ def test_every_rank_can_do_its_part(sweep: str, machine: Any, reasons: set[str |
     assert {one.reason for one in found} == reasons
 
 
-@pytest.mark.parametrize(("groups", "sizes"), [("powers", [2, 4, 5]), ("every", [2, 3, 4, 5]), ("all", [5])])
-def test_groups_of_a_collective(groups: str, sizes: list[int]) -> None:
-    """Catches a number of ranks that is left out or comes twice."""
-    text = f'interface = "mpi"\npattern = "allreduce"\ngroups = "{groups}"\n{ENDS}'
-    found = [len(case.ranks) for case in cases(text, 5, *host(1)) if case.size_bytes == 8]
-    assert found == sizes
-
-
-def test_nccl_and_rccl_reach_host_memory_from_the_ranks_gpu() -> None:
-    """Catches a CPU that runs the library's kernels, pages that the GPU cannot reach, and a rank without a
-    GPU."""
-    topology, capabilities = host(2, 8, 2)
-    memory = {name: {**own, "pinned": YES} for name, own in capabilities.memory.items()}
-    machine = topology, replace(capabilities, memory=memory)
-    ends = (
-        'source = ["cpu*:pageable", "cpu*:pinned"]\ndestination = "cpu*:pinned"\nsize = 8\npairs = "first"\n'
-    )
-    text = f'name = "t"\ntitle = "t"\n[[sweep]]\nname = "s"\ninterface = "xccl"\ncache = "warm"\n{ends}'
-    found = make_plan(parse(text, file="toy.toml"), *machine, ranks=2).cases
-    assert {(one.case.flows[0].executor, str(one.case.flows[0].source)): one.reason for one in found} == {
-        ("gpu0", "0/cpu0:pinned"): None,
-        (
-            "gpu0",
-            "0/cpu0:pageable",
-        ): "kernels of gpu0 cannot touch pageable memory: it has no pageable memory access",
-    }
-    alone = make_plan(parse(text, file="toy.toml"), *host(1), ranks=2).cases
-    assert {one.reason for one in alone if one.case.flows[0].source.memory == "pageable"} == {
-        "xccl moves memory of GPUs, and cpu0 is a CPU"
-    }
-
-
 @pytest.mark.parametrize(("gpus", "reason"), [(2, None), (0, "HSA_ENABLE_SDMA is read by ROCm, and cpu")])
 def test_mpi_reads_variables_of_the_gpus_runtime(gpus: int, reason: str | None) -> None:
     """Catches a message of malloc memory that cannot be repeated without copy engines, and a variable that
@@ -195,19 +134,6 @@ def test_mpi_reads_variables_of_the_gpus_runtime(gpus: int, reason: str | None) 
     found = make_plan(parse(text, file="toy.toml"), *machine, ranks=2).cases
     assert all(one.reason is None if reason is None else reason in str(one.reason) for one in found)
     assert found
-
-
-def test_pairs_take_an_even_number_of_ranks() -> None:
-    """Catches a rank without a partner, and one pair alone left out."""
-    text = f'interface = "mpi"\npattern = "multi-pair"\ngroups = "powers"\n{ENDS}'
-    assert {case.ranks for case in cases(text, 5, *host(1))} == {(0, 1), (0, 1, 2, 3)}
-    assert {case.size_bytes for case in cases(text, 5, *host(1))} == {8, 2**20}
-
-
-def test_sizes_are_whole_blocks() -> None:
-    """Catches blocks that are cut inside a word: the last rank would get less than is counted."""
-    found = cases(f'interface = "mpi"\npattern = "alltoall"\n{ENDS}', 3, *host(1))
-    assert sorted(case.size_bytes for case in found) == [24, 2**20 - 2**20 % 24]
 
 
 OSU = 'options = { timing = "osu" }\n'
@@ -359,22 +285,3 @@ def test_a_missing_launcher_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> 
         find_launcher("nompi -n 2", {"PATH": "/nonexistent"})
     with pytest.raises(BytewaysError, match="is not a command"):
         find_launcher('mpi "', {"PATH": "/nonexistent"})
-
-
-SIZES = [
-    ("allreduce", 1, 4),
-    ("allreduce", 7, 4),
-    ("reduce", 12, 8),
-    ("broadcast", 17, 16),
-    ("allgather", 4, 32),
-    ("alltoall", 100, 96),
-    ("unidirectional", 13, 13),
-    ("multi-pair", 1, 1),
-    ("barrier", 1024, 8),
-]
-
-
-@pytest.mark.parametrize(("pattern", "asked", "planned"), SIZES)
-def test_sizes_are_of_whole_elements(pattern: str, asked: int, planned: int) -> None:
-    """Catches a sum of parts of integers, and blocks of ranks that are not equal."""
-    assert size_in_blocks(asked, pattern, 4) == planned

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from byteways.cli.progress import describe as progress_of
-from byteways.explain.bottlenecks.prediction import predictions
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.index import Index
 from byteways.explain.subjects import messages, rank_memories, rank_pairs
@@ -22,7 +21,7 @@ from tests.changed import replace
 from tests.report import run_builder
 from tests.report.rank_runs import HOST, send, together, trip
 from tests.report.run_builder import GB, KIB, MIB, Builder
-from tests.unit.rank_indices import all_ranks, column, sent_run, titles, topic_of
+from tests.unit.rank_indices import all_ranks, column, titles, topic_of
 
 
 def test_messages_as_fast_as_a_copy_tie(tmp_path: Path) -> None:
@@ -59,18 +58,6 @@ def test_all_interfaces_are_on_one_chart_for_each_pattern(tmp_path: Path) -> Non
     alone.measure("copy", [there], 300.0, size=MIB)
     index = Index(RunFolder(alone.write(tmp_path / "alone")))
     assert "all-interfaces" not in {one.anchor for one in topics(index)}
-
-
-def test_messages_stay_out_of_other_tables(tmp_path: Path) -> None:
-    """Catches messages ranked against copies of one process, and flows between ranks called patterns."""
-    index = sent_run(tmp_path)
-    all_tables = tables(index)
-    shown = [cell for grid in all_tables.host for cell in grid.members()]
-    assert {cell.record.interface for cell in shown} == {"memcpy"}
-    assert "patterns" not in all_tables.parts
-    assert all(cell.record.interface == "memcpy" for cell in index.ranked)
-    predicted = predictions(index)
-    assert not predicted.cases and not predicted.lacking
 
 
 def test_messages_between_gpus_are_no_matrix(tmp_path: Path) -> None:
@@ -166,18 +153,6 @@ def test_many_paths_share_a_table(tmp_path: Path) -> None:
         "MPI, 0/cpu0>1/cpu0, pageable memory, warm, default window",
     ]
     assert not any("outlier" in title for title in titles(index))
-
-
-def test_tables_of_messages_say_whose_loop_it_is(tmp_path: Path) -> None:
-    """Catches figures of OSU's loop in the table of ours, and without a word on them."""
-    build = Builder(run_builder.topology(0))
-    send(build, MIB, 9.0)
-    send(build, MIB, 8.0, options={"timing": "osu"})
-    index = Index(RunFolder(build.write(tmp_path)))
-    ours, osu = topic_of(index, "messages").tables
-    assert (column(ours, "unidirectional, GB/s"), column(osu, "unidirectional, GB/s")) == (["9"], ["8"])
-    assert "timing=osu" in osu.title and osu.note.startswith("As OSU's programs: ")
-    assert "OSU" not in ours.note
 
 
 def test_first_use_beside_later_messages(tmp_path: Path) -> None:
@@ -299,16 +274,6 @@ def test_labels_name_the_operation_once(tmp_path: Path) -> None:
     assert describe(pattern) == "halo of 0-3/cpu0"
     assert progress_of(Case.from_json(pattern.definition)) == "halo:0-3/cpu0 8 B"
     assert progress_of(Case.from_json(record.definition)) == "mpi allreduce:0-3/cpu0 8 B"
-
-
-def test_warned_figures_are_marked(tmp_path: Path) -> None:
-    """Catches a noisy figure that looks like any other."""
-    build = Builder(run_builder.topology(0))
-    noisy = {"id": "noisy", "observed": 0.5, "required": 0.02, "advice": "more time"}
-    send(build, MIB, 9.0, warnings=[noisy])
-    (table,) = topic_of(Index(RunFolder(build.write(tmp_path))), "messages").tables
-    assert column(table, "unidirectional, GB/s") == ["9*"]
-    assert table.note == "* has a warning (listed below)"
 
 
 def test_report_has_tables_and_charts(tmp_path: Path) -> None:

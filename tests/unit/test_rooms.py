@@ -12,7 +12,7 @@ import pytest
 
 import rooms
 from rooms import BY_NAME, CORE, ROOMS, Room
-from tests.unit.test_import_cycles import MODULES, imports, needed, tree_of
+from tests.unit.test_import_cycles import MODULES, imports, needed
 
 FILES = rooms.files()
 #: Programs that measure; `byteways.run.hosts.worker` is started on each host.
@@ -103,7 +103,7 @@ def reached(program: str, *, late: bool) -> set[str]:
 def foreign(module: str) -> set[str]:
     """Packages of others that a module imports at its start."""
     names: set[str] = set()
-    for node in imports(tree_of(module), late=False):
+    for node in imports(rooms.parsed(MODULES[module]), late=False):
         full = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
         names |= {name.partition(".")[0] for name in full}
     return names - {"byteways", *sys.stdlib_module_names}
@@ -123,7 +123,7 @@ def test_workers_start_with_the_standard_library(program: str) -> None:
 
 def public_names(file: Path) -> Iterator[str]:
     """Classes and constants that other modules may import."""
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+    for node in rooms.parsed(file).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         parts = [part for one in targets for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
         names = [part.id for part in parts if isinstance(part, ast.Name)]

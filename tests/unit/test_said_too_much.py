@@ -12,7 +12,6 @@ from byteways.explain.claims.claim import TIE
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import differ, with_span
 from byteways.explain.claims.wording import (
     alike,
     difference_text,
@@ -23,7 +22,6 @@ from byteways.explain.claims.wording import (
 from byteways.explain.findings import disambiguate_titles
 from byteways.explain.results.summary import Result, cells, pool
 from byteways.explain.subjects.odd_pairs import odd_of
-from byteways.explain.subjects.transfers import _basis
 from byteways.record.record import Record
 from tests.changed import replace
 from tests.report.few_records import GB, GIB, flow, in_rounds, record
@@ -100,15 +98,6 @@ def test_an_outlier_is_compared_with_sound_pairs() -> None:
     assert all(min(other.value for other in rest.cells) > 300 * GB for _, _, rest in odd)
 
 
-def test_unlike_paths_have_no_median() -> None:
-    """Catches "interval 294 GB/s" of paths of which half reach 197 and half 392."""
-    unlike = pool(found(*every("copy", 197, 197, 392, 392)))
-    alike = pool(found(*every("copy", 392, 392, 393, 393)))
-    assert differ(unlike) and _basis(unlike) == "4 paths, which differ"
-    assert with_span(unlike) == "197 to 392"
-    assert not differ(alike) and _basis(alike).startswith("Median of 4 paths, interval ")
-
-
 def test_figures_for_one_thing_are_distinguished() -> None:
     """Catches two figures for one thing where only a detail says in what the two differ."""
     plain, inplace = found(on(PAIRS[0], 5.0), on(PAIRS[0], 10.0, options={"in_place": "yes"}))
@@ -156,13 +145,6 @@ def test_a_wide_interval_decides_nothing() -> None:
     assert doubt(ranking) == f"not decided between copy and kernel ({said})"
     texts = (margin(ranking), doubt(ranking), better_way(ranking, "Between GPUs", GIB)[0])
     assert all("not decided" in text and "no significant" not in text for text in texts)
-
-
-def test_a_narrow_tie_is_one() -> None:
-    """Catches equal results called undecided, and a lead."""
-    claim = compare(*wide(1.001, kernel=20.0))
-    assert (claim.verdict, claim.undecided, alike(claim)) == (TIE, False, "no significant difference")
-    assert not compare(*wide(1.001)).undecided
 
 
 def test_ratios_without_bounds_have_words() -> None:

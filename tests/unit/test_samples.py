@@ -109,15 +109,6 @@ def test_samples_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert caught.value.cause == "Permission denied"
 
 
-def test_samples_of_an_outcome() -> None:
-    """Catches samples taken for none because a part of them is missing."""
-    assert of_outcome("a", 0, {}) is None
-    assert of_outcome("a", 0, {"samples_ns": None, "samples": None}) is None
-    alone, more = of_outcome("a", 1, {"samples_ns": [1.0]}), of_outcome("b", 2, {"samples": {}})
-    assert alone is not None and (alone.case_id, alone.round, [*alone.samples_ns]) == ("a", 1, [1.0])
-    assert more is not None and [*more.samples_ns] == []
-
-
 def test_a_missing_file_of_samples_has_none(tmp_path: Path) -> None:
     """Catches a traceback from runs that were recorded before samples had a file."""
     assert SamplesFile(tmp_path / "samples.jsonl").of("a", 0) is None

@@ -111,12 +111,6 @@ def test_the_two_counts_are_never_on_one_plot(tmp_path: Path) -> None:
     assert {row[3] for row in built.tables[0].rows} == {"one direction", "read + write"}
 
 
-def test_runs_that_swept_no_blocks_have_no_such_part(tmp_path: Path) -> None:
-    """Catches an empty section."""
-    folder = run(tmp_path, kernel={8: 60.0, 64: 200.0})
-    assert topic_of.topic(Index.of(folder)) is None
-
-
 @pytest.mark.parametrize(("processors", "said"), [(64, "50 %"), (16, "100 %"), (None, "unknown")])
 def test_share_of_multiprocessors(processors: int | None, said: str) -> None:
     """Catches more than all multiprocessors."""

@@ -96,15 +96,6 @@ def test_counters_are_told_by_what_they_rose(tmp_path: Path) -> None:
     assert row["link errors"] == "unknown"
 
 
-def test_replicates_are_no_soak(tmp_path: Path) -> None:
-    """Catches every run of `full` being shown as a time series."""
-    build = soak([400] * 7)
-    build.options = {}
-    run = opened(build, tmp_path / "run")
-    assert changes(run, cells(run.records)) == []
-    assert not [topic for topic in topics(Index.of(run)) if topic.anchor == "series"]
-
-
 def planned(seconds: float) -> PlannedCase:
     flow = Flow(Buffer("gpu0", "device"), Buffer("gpu1", "device"), "gpu0")
     return PlannedCase(

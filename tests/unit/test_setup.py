@@ -9,8 +9,12 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+
+from tests import conftest
 
 ROOT = Path(__file__).parents[2]
 CHECK_TOOLS = ROOT / "scripts" / "check_tools.sh"
@@ -221,44 +225,35 @@ def test_expected_failure():
 """
 
 
-def pytest_with_conftest(folder: Path, allowed: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """Runs pytest on the two tests above under this project's conftest.py."""
-    shutil.copy(ROOT / "tests" / "conftest.py", folder)
-    (folder / "allowed_skips.txt").write_text(allowed)
-    (folder / "test_it.py").write_text(SKIPPING)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        ".",
-        *options,
-        "test_it.py",
-    ]
-    environment = {name: value for name, value in os.environ.items() if name != "CI"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-
-
 def test_unlisted_skip_fails_when_strict(tmp_path: Path) -> None:
     """Catches continuous integration that passes because a test could not run."""
-    result = pytest_with_conftest(tmp_path, "", "--strict-skips")
-    assert result.returncode == 1, result.stdout
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "allowed_skips.txt").write_text("")
+    (tmp_path / "test_it.py").write_text(SKIPPING)
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", ".", "--strict-skips"]
+    result = subprocess.run([*command, "test_it.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 1 and "1 xfailed" in result.stdout, result.stdout
     assert "test_it.py::test_skipped was skipped, and allowed_skips.txt does not list it." in result.stdout
     assert "no such tool" in result.stdout
 
 
-def test_listed_skip_is_allowed(tmp_path: Path) -> None:
-    """Catches a list that is not honoured, and an expected failure taken for a skip."""
-    result = pytest_with_conftest(tmp_path, "test_it.py::test_skipped: needs a tool\n", "--strict-skips")
-    assert result.returncode == 0, result.stdout
-    assert "1 skipped, 1 xfailed" in result.stdout
-
-
-def test_skips_are_allowed_outside_continuous_integration(tmp_path: Path) -> None:
-    """Catches `make test` failing on a user's machine that has no browser."""
-    assert pytest_with_conftest(tmp_path, "").returncode == 0
+@pytest.mark.parametrize(
+    ("strict", "allowed", "outcome"),
+    [
+        (True, "", "failed"),
+        (True, "test_it.py::test_skipped: needs a tool", "skipped"),
+        (False, "", "skipped"),
+    ],
+)
+def test_a_skip_is_allowed_if_listed_or_outside_continuous_integration(
+    strict: bool, allowed: str, outcome: str
+) -> None:
+    """Catches a list that is not honoured, and `make test` failing on a machine that has no browser."""
+    report = SimpleNamespace(outcome="skipped", nodeid="test_it.py::test_skipped[1]", longrepr="no tool")
+    listed = conftest.allowed_skips(allowed)
+    config: Any = SimpleNamespace(getoption=lambda name: strict, stash={conftest._allowed: listed})
+    conftest.fail_unlisted_skip(report, config)
+    assert report.outcome == outcome
 
 
 def test_allowed_skips_exist() -> None:

@@ -8,7 +8,6 @@ import pytest
 from rich.console import Console
 
 from byteways.cli.show_tables import parts, print_table
-from byteways.explain.results.selection import label_order
 
 HEADINGS = ("from", *(f"gpu{index}" for index in range(8)))
 ROWS = [(f"gpu{row}", *("1234.5*" for _ in range(8))) for row in range(8)]
@@ -52,19 +51,3 @@ def test_a_pipe_has_a_row_a_line() -> None:
     print_table(console, "", "Title", HEADINGS, ROWS, range(1, 9))
     assert isinstance(console.file, io.StringIO)
     assert len(console.file.getvalue().splitlines()) == 11
-
-
-@pytest.mark.parametrize(
-    ("label", "key"),
-    [
-        ("gpu2>gpu10", ("gpu", 2, "gpu", 10)),
-        ("gpu1:device", ("gpu", 1, "device", 0)),
-        ("64 KiB", ("64", 0, "KiB", 0)),
-        ("copy", ("copy", 0)),
-        ("2x4", ("2x4", 0)),
-        ("", ("", 0)),
-    ],
-)
-def test_labels_are_ordered_by_their_devices(label: str, key: tuple[object, ...]) -> None:
-    """Catches gpu10 before gpu2, and a size cut into a word and its number."""
-    assert label_order(label) == key

@@ -7,15 +7,11 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.best.best_interfaces import best_map
-from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
-from byteways.explain.results.selection import unidirectional
 from byteways.explain.results.summary import cells
 from byteways.explain.subjects import stream
 from byteways.explain.subjects import stream as topic_of
-from byteways.explain.subjects.stream import other_count, place, scans, thread_maps
-from byteways.explain.tables import tables
+from byteways.explain.subjects.stream import other_count, place, thread_maps
 from byteways.record.run_folder import RunFolder
 from tests.changed import replace
 from tests.report import run_builder
@@ -44,18 +40,6 @@ def folder(tmp_path: Path) -> RunFolder:
         builder.measure("stream-add", LOCAL, rate, size=2 * GIB, options={"threads": threads})
     builder.measure("copy", LOCAL, 2100.0, size=GIB, peak=2400)
     return RunFolder(builder.write(tmp_path / "run"))
-
-
-def test_scans_are_by_place_and_in_stream_s_order(folder: RunFolder) -> None:
-    """Catches scans that mix own memory with a peer's, or options with none."""
-    found = scans(cells(folder.records))
-    assert [(scan.place, scan.interface, len(scan.cells)) for scan in found] == [
-        ("gpu0, local device memory", "stream-copy", 3),
-        ("gpu0, local device memory", "stream-triad", 3),
-        ("gpu0, all in gpu1:device", "stream-copy", 1),
-        ("gpu0, all in gpu1:device", "stream-triad", 1),
-    ]
-    assert found[0].best.record.size_bytes == GIB and found[0].largest.record.size_bytes == 8 * GIB
 
 
 def test_places_name_every_array(folder: RunFolder) -> None:
@@ -98,30 +82,6 @@ def test_threads_against_size_absolute_and_relative(folder: RunFolder) -> None:
     assert absolute.rows == (("128", "3600.0"), ("1024", "4000.0"))
     assert relative.rows == (("128", "90.0"), ("1024", "100.0"))
     assert relative.heat == ((None, 0.0), (None, 1.0))
-
-
-def test_no_comparison_mixes_the_counts(folder: RunFolder) -> None:
-    """Catches a best interface that wins because it counts every byte twice."""
-    found = cells(folder.records)
-    assert {cell.record.interface for cell in unidirectional(found)} == {"copy"}
-    every = tables(folder)
-    grids = [*every.matrices, *every.inside, *every.host]
-    assert {cell.record.interface for grid in grids for cell in grid.members()} == {"copy"}
-    assert best_map(Index(folder)) is None
-    said = [finding.title for finding in findings(folder)]
-    assert not any("stream" in title and "copy is fastest" in title for title in said)
-
-
-def test_findings_name_the_count(folder: RunFolder) -> None:
-    """Catches a STREAM figure that reads like a copy's."""
-    said = {finding.title: finding.detail for finding in findings(folder) if "STREAM" in finding.title}
-    [own, away] = said
-    assert own == (
-        "STREAM on gpu0, local device memory: stream-copy 3990 (83 % of 4800) and stream-triad "
-        "3990 (83 % of 4800) GB/s, read and write counted"
-    )
-    assert "one direction" in said[own]
-    assert "370 GB/s are read from other devices and 370 written to them" in said[away]
 
 
 def test_the_other_count_is_of_all_replicates(folder: RunFolder) -> None:

@@ -19,7 +19,7 @@ from byteways.studies.split import FITTED, HELD_OUT
 from byteways.studies.study import Study
 from tests.changed import replace
 from tests.unit import machines
-from tests.unit.study_runs import cell, explicit, flow_case, record, run, topology
+from tests.unit.study_runs import explicit, flow_case, record, run, topology
 
 GIB = 2**30
 STUDIES = names()
@@ -75,53 +75,12 @@ def test_an_unknown_study_is_named() -> None:
 # --- places
 
 
-def test_the_machine_of_the_source_has_all_places() -> None:
-    """Would catch a claim skipped on the machine it was published for."""
-    study = load("pearson2023")
-    found = locate(study, topology("frontier-mi250x"))
-    assert found["quad"].devices == ("gpu0", "gpu1")
-    assert found["dual"].devices == ("gpu0", "gpu6")
-    assert found["single"].devices == ("gpu0", "gpu2")
-    assert all(one.devices for one in found.values())
-
-
-def test_classes_of_links_stand_for_each_other_by_width() -> None:
-    """Four H200 have one class: the widest of the source's stands for it, the others have no counterpart."""
-    found = locate(load("pearson2023"), topology("h200-x4"))
-    assert found["quad"].devices == ("gpu0", "gpu1")
-    assert "NVLink4" in found["quad"].note and "xGMI" in found["quad"].note
-    assert (
-        found["dual"].devices is None
-        and ("all GPU pairs have the same link class here") in found["dual"].reason
-    )
-    reason = "cpu3 is not here: this machine has 1 NUMA domain"
-    assert found["cpu3>gpu0"].devices is None and found["cpu3>gpu0"].reason == reason
-    assert found["cpu0>gpu0"].devices == ("cpu0", "gpu0")
-
-
-def test_a_package_that_shares_its_memory_is_no_host_link() -> None:
-    """Would catch an APU's own memory taken for a link between host and GPU."""
-    found = locate(load("pearson2023"), topology("elcap-mi300a"))
-    assert "one memory" in found["cpu0>gpu0"].reason
-
-
 def test_equal_names_of_unequal_links_are_not_the_same() -> None:
     """Two links of MI300A carry more than two of MI250X, and have the same name."""
     found = locate(load("schieffer2025"), topology("elcap-mi300a"))
     assert found["APU3"].devices == ("gpu3", "gpu0") and found["own, by GPU"].devices == ("gpu0", "gpu0")
     assert found["GCD6"].devices is None and "MI250X" in found["GCD6"].reason
     assert locate(load("schieffer2025"), topology("frontier-mi250x"))["GCD6"].devices == ("gpu6", "gpu0")
-
-
-def test_the_pair_of_the_source_is_kept_where_its_links_are_of_the_class_that_stands_in() -> None:
-    """Three placements that are claimed to be equal would else be one, and trivially so."""
-    found = locate(load("schieffer2025"), topology("h200-x4"))
-    assert [found[name].devices for name in ("APU1", "APU2", "APU3")] == [
-        ("gpu1", "gpu0"),
-        ("gpu2", "gpu0"),
-        ("gpu3", "gpu0"),
-    ]
-    assert "share one memory" in found["own, by CPU"].reason
 
 
 def test_one_pair_does_not_stand_for_several_of_one_rank() -> None:
@@ -178,14 +137,6 @@ def test_a_run_of_an_older_suite_lacks_nothing_that_came_later() -> None:
     assert Sheet(study, older).asked(study.lines["explicit"], study.places["quad"]) == [GIB]
 
 
-@pytest.mark.parametrize("key", STUDIES)
-def test_no_note_of_a_figure_holds_what_notes_are_joined_with(key: str) -> None:
-    """Would catch a note that is told as two."""
-    study = load(key)
-    notes = [one.note for one in (*study.figures, *study.lines.values())]
-    assert not [note for note in notes if "; " in note]
-
-
 def test_a_machine_without_gpus_has_reasons() -> None:
     """Would catch a claim that is skipped without saying why."""
     bare, _ = machines.two_cores()
@@ -196,13 +147,6 @@ def test_a_machine_without_gpus_has_reasons() -> None:
 # --- a run beside a study
 
 
-def test_figures_are_by_the_statistic_of_the_source() -> None:
-    """Pearson reports means: a median beside them would be another figure."""
-    study = load("pearson2023")
-    assert cell(study, explicit(study)).quantity("GB/s") == pytest.approx(51.0 / 1.1)
-    assert cell(study, explicit(study)).quantity("of peak") == pytest.approx(51.0 / 1.1 / 200)
-
-
 def test_a_case_in_another_environment_or_with_other_options_is_another_figure() -> None:
     """Would catch a figure taken from a case with other settings."""
     study = load("pearson2023")
@@ -210,26 +154,6 @@ def test_a_case_in_another_environment_or_with_other_options_is_another_figure()
     for fields in ({"environment": {"HSA_ENABLE_SDMA": "0"}}, {"options": {"stream": 1}}, {"cache": "warm"}):
         case = flow_case("copy", "gpu0:device", "gpu1:device", "gpu0", **fields)
         assert not Sheet(study, run("crusher-mi250x", record(case, 51.0))).ours(line, place)
-
-
-def test_both_counts_of_a_figure_that_counts_read_and_write() -> None:
-    """Would catch a figure in one count beside a published one in the other."""
-    study = load("schieffer2025")
-    case = flow_case("stream-copy", "gpu1:device", "gpu1:device", "gpu0")
-    other = {"counts": "between-agents", "bytes_per_s": 180e9, "read_bytes_per_s": 90e9}
-    measured = record(case, 180.0, mean=1.0, other_count={**other, "written_bytes_per_s": 90e9})
-    of = run("elcap-mi300a", measured)
-    both = cell(study, of, "STREAM copy", "APU1")
-    assert (both.quantity("GB/s"), both.other_count) == (180.0, "one direction 90.0 GB/s")
-    assert cell(study, of, "STREAM copy, one direction", "APU1").quantity("GB/s") == 90.0
-
-
-def test_a_published_figure_in_the_other_count_is_halved() -> None:
-    """The diagonal of the source's matrix counts what is read and written, a copy one direction."""
-    study = load("schieffer2024")
-    sheet = Sheet(study, run("frontier-mi250x"))
-    (own,) = sheet.published(study.lines["hipMemcpyPeer"], study.places["gpu0>gpu0"])[:1]
-    assert own.value.value == 1.25628e12 and own.quantity("GB/s") == pytest.approx(628.14)
 
 
 def test_gpus_at_once_are_told_by_which_they_are() -> None:
@@ -256,19 +180,6 @@ def test_gpus_at_once_are_told_by_which_they_are() -> None:
     }
     expected = {"1 GCD": [50.0], "2, same GPU": [100.0], "2, spread": [], "4 GCDs": [200.0], "8 GCDs": []}
     assert sums == expected
-
-
-def test_rows_have_published_ours_and_ratio() -> None:
-    """Would catch a wrong ratio between our value and the published one."""
-    study = load("pearson2023")
-    outcome = compare(study, explicit(study, mean=1.0))
-    (table,) = [one for one in outcome.figures if one.figure.id == "table3"]
-    row = next(row for row in table.rows if (row.line, row.place) == ("explicit", "quad"))
-    assert (row.published, row.ours, row.system) == (0.25, pytest.approx(0.255), "OLCF Crusher")
-    assert row.reason == ""
-    assert row.ratio == pytest.approx(1.02)
-    other = next(row for row in table.rows if (row.line, row.place) == ("implicit mapped", "dual"))
-    assert other.ours is None and other.ratio is None and "no case" in other.reason
 
 
 def test_the_reason_of_a_skipped_case_is_the_reason_of_the_claim() -> None:

@@ -157,27 +157,6 @@ def test_a_run_that_was_cut_short_gives_no_half_answers(check: dict[str, Any], w
     assert verdict(CUT_SHORT, **check).verdict == wanted
 
 
-def test_why_a_figure_is_missing_is_said() -> None:
-    """Would catch a missing figure without a reason."""
-    found = verdict(CUT_SHORT, kind="value", of="copy@quad/*", at_most="52 GB/s")
-    assert found.detail == "because a value it needs is missing: no copy at quad"
-
-
-def test_details_say_figures_and_what_was_wanted() -> None:
-    """The sentence is what a reader checks the verdict by."""
-    found = verdict(kind="ratio", of="kernel@quad/1GiB", to="copy@quad/1GiB", about=3, within=0.1)
-    assert found.detail == "3× (kernel, quad, 1 GiB to copy, quad); expected 3 ± 10 %"
-    found = verdict(kind="value", of="copy@*/1GiB", at_most="52 GB/s")
-    assert found.detail == (
-        "2 values from 50.00 GB/s (copy, dual, 1 GiB) to 51.00 GB/s (copy, quad, 1 GiB); "
-        "expected at most 52 GB/s"
-    )
-    assert found.notes == ("without single: this machine has no single link",)
-    assert (
-        verdict(kind="value", of="copy@single/1GiB", at_most="1 GB/s").detail == "because no copy at single"
-    )
-
-
 def test_a_reference_that_names_nothing_is_a_mistake_of_the_study() -> None:
     """A misspelt line would otherwise be 'cannot be tested here' for ever."""
     for reference in ("kopy@quad/1GiB", "copy@quat/1GiB", "copy"):

@@ -14,7 +14,7 @@ from byteways.record.run_folder import JOURNAL, MANIFEST, RunFolder
 from byteways.studies.reading import load
 from scripts.unpack_examples import recorded
 
-PARTS = (0.02, 0.2, 0.5, 0.9)
+PARTS = (0.02, 0.5)
 
 
 @pytest.mark.parametrize("key", ["herten2022", "memcpy-peer", "pearson2023", "schieffer2025"])

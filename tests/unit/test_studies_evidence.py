@@ -140,27 +140,6 @@ def test_one_direction_is_a_part_of_the_peak_of_one_direction() -> None:
 # --- how published values are told
 
 
-def test_derived_values_and_ranges_are_told_as_such() -> None:
-    """Would catch a fraction times a peak, or the middle of a range, shown as if the source printed it."""
-    study = load("pearson2023")
-    outcome = compare(study, run("crusher-mi250x"))
-    figures = {one.figure.id: one for one in outcome.figures}
-    derived = {
-        (row.line, row.published): row.derived
-        for row in figures["fig2a"].rows
-        if row.system == "OLCF Crusher"
-    }
-    assert derived["implicit managed", 148.0] == "0.74 of 200 GB/s"
-    assert derived["prefetch", 3.2] == "0.016 of 200 GB/s"
-    assert derived["explicit", 51.0] == ""
-    assert {row.derived for row in figures["table3"].rows} == {""}  # there the source prints fractions
-    peer = compare(load("memcpy-peer"), run("mi300x-8"))
-    (row,) = [row for row in peer.figures[0].rows if row.size_bytes == 100_000]
-    assert row.published_range == (10.0, 15.0)
-    text = "\n".join(" ".join(row) for table in topic_of(peer).tables for row in table.rows)
-    assert "100 kB 10 to 15 –" in text and "12.5" not in text
-
-
 def test_a_matrix_says_which_of_its_figures_are_derived() -> None:
     """Would catch the halved diagonal of the source's matrix that passes for what it prints."""
     told = topic_of(compare(load("schieffer2024"), run("frontier-mi250x"))).tables
@@ -177,7 +156,7 @@ def test_no_verdict_on_a_recorded_run_turns_round_with_noise(key: str) -> None:
     study, whole = load(key), RunFolder(recorded(f"h200x2/{key}"))
     told = {one.claim.id: one for one in compare(study, whole).verdicts}
     draw = random.Random(key)
-    for _ in range(4):
+    for _ in range(2):
         records = [shaken(one, draw.uniform(1 / 1.01, 1.01)) for one in whole.records]
         moved = SimpleNamespace(
             manifest=whole.manifest, topology=whole.topology, records=records, damaged_lines=0

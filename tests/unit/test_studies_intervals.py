@@ -95,16 +95,6 @@ def test_a_sentence_has_one_verdict(checks: tuple[dict[str, Any], ...], every: s
     assert sentence(*checks, any_of=True).verdict == one
 
 
-def test_what_decides_a_sentence_comes_first() -> None:
-    """Would catch a reader who is told what holds of a sentence that does not."""
-    detail = sentence(YES, NO).detail
-    assert detail == (
-        "51.00 GB/s (copy, quad, 1 GiB); expected at most 50 GB/s · "
-        "holds: 51.00 GB/s (copy, quad, 1 GiB); expected at most 52 GB/s"
-    )
-    assert sentence(YES, GONE).detail.startswith("because no copy at single · holds: ")
-
-
 def test_numbers_that_a_model_assumes_are_told() -> None:
     """Would catch a finding that rests on a guess and reads like one on data."""
     found = verdict(FakeSheet(SHEET.figures, assumed=True), **YES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError, ExitStatus
-from byteways.plan import suite as suites
 from byteways.plan import vocabulary
 from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import INTERFACES
@@ -264,13 +262,6 @@ def test_shipped_suites_are_valid_and_named_as_their_files(name: str) -> None:
     assert not suite.title.endswith(".")
 
 
-def test_the_default_suite_is_listed_first() -> None:
-    """Catches quick and full getting lost from the wheel, and the order of the list."""
-    assert [name for name, _ in names()][:2] == ["quick", "full"]
-    assert load("quick").budget_s == 60
-    assert load("full").rounds == 3
-
-
 def test_a_path_loads_the_users_own(tmp_path: Path) -> None:
     """Catches own suites being looked up among the shipped ones only."""
     path = tmp_path / "mine.toml"
@@ -324,11 +315,3 @@ def test_every_word_has_a_meaning_and_options() -> None:
     """Catches a new interface, memory or pattern that `list` and the documentation would not know."""
     assert tuple(vocabulary.MEMORY_MEANINGS) == MEMORIES
     assert tuple(vocabulary.PATTERN_MEANINGS) == PATTERNS
-
-
-def test_shipped_suites_name_no_machine() -> None:
-    """Catches a shipped suite that names a device which some machine lacks, a usage error there."""
-    for name, _ in names():
-        text = suites.load(name).text
-        assert set(re.findall(r'"(?:cpu|gpu)(\d+)', text)) <= {"0"}
-        assert not re.search(r'"gpu\d', text)

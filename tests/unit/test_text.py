@@ -16,6 +16,7 @@ from byteways.cli import main
 from byteways.report import write_report
 from byteways.report.render import script_json
 from byteways.text import visible, visible_data
+from rooms import parsed
 from tests.report import sample_run
 
 #: Sets a window's title, clears the screen, turns a number around, is the 8-bit form of ESC [.
@@ -121,7 +122,7 @@ def test_one_place_prints() -> None:
     """Would catch a verb that prints past terminal.py: the next foreign text would be raw again."""
     found = []
     for path in sorted(Path(byteways.cli.__file__).parent.glob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if not isinstance(node, ast.Call) or path.name == "terminal.py":
                 continue
             called = ast.unparse(node.func)

@@ -21,23 +21,6 @@ def between(topology: Topology, a: str, b: str, kind: str | None = None) -> Link
     return found[0]
 
 
-def test_a_machine_without_gpu(tmp_path: Path) -> None:
-    """Catches cores, caches or memory that are lost, and an invented memory rate of a CPU."""
-    topology = synthetic.bare_vm(tmp_path).topology()
-    (cpu,) = topology.devices
-    assert (cpu.name, cpu.kind, cpu.model, cpu.cores) == ("cpu0", "cpu", "Toy Processor", (0, 1))
-    assert cpu.memory_bytes == 8_000_000 * 1024
-    assert [(cache.level, cache.kind, cache.size_bytes, cache.shared_by_cores) for cache in cpu.caches] == [
-        (1, "data", 48 * 1024, 1),
-        (1, "instruction", 32 * 1024, 1),
-        (2, "unified", 2 * 2**20, 1),
-        (3, "unified", 32 * 2**20, 2),
-    ]
-    assert cpu.memory_peak_bytes_per_s is None
-    assert "no nominal source" in (cpu.memory_peak_source or "")
-    assert topology.links == ()
-
-
 def test_affinity_limits_cores_and_domains(tmp_path: Path) -> None:
     """Catches cores that this process may not use, and a domain that drops out without a word."""
     machine = synthetic.switched_server(tmp_path)
@@ -150,25 +133,6 @@ def test_names_of_arm_processors(
     assert types == ({"Cortex-X925": (0, 2), "Cortex-A725": (1,)} if len(cores) > 1 else {})
 
 
-def test_four_gpus_behind_hidden_nvswitches(tmp_path: Path) -> None:
-    """Catches NVLinks that vanish when their far ends are hidden, and raw rates taken for data rates."""
-    topology = synthetic.h200x4(tmp_path).topology()
-    assert topology.switches == ("nvswitch",)
-    nvlink = between(topology, "gpu2", "nvswitch")
-    assert (nvlink.count, nvlink.generation, nvlink.link_class) == (18, "4", "NVLink4 ×18")
-    assert nvlink.peak_bytes_per_s == 450e9
-    assert nvlink.signalling_bytes_per_s == pytest.approx(478.125e9)
-    pcie = between(topology, "gpu2", "cpu0")
-    assert pcie.peak_bytes_per_s == pytest.approx(63.015e9, rel=1e-4)
-    assert pcie.link_class == "PCIe 5.0 ×16"
-    notes = " / ".join(topology.notes)
-    assert "far ends of the 18 links of each GPU are hidden" in notes
-    assert "gpu0, gpu1, gpu2, gpu3: PCIe link at generation 1 now, maximum 5; GPUs may idle" in notes
-    gpu = topology.device("gpu2")
-    assert gpu.memory_peak_bytes_per_s == pytest.approx(4916.736e9)
-    assert (gpu.multiprocessors, gpu.architecture, gpu.numa_domain) == (132, "sm_90", 0)
-
-
 def test_hidden_far_ends_of_unequal_counts_are_not_guessed(tmp_path: Path) -> None:
     """Catches an NVSwitch made up where GPUs may just as well be wired to each other."""
     machine = synthetic.h200x4(tmp_path)
@@ -239,22 +203,6 @@ def test_mig_and_inactive_links_close_nvlink(tmp_path: Path) -> None:
     assert between(topology, "gpu1", "nvswitch").peak_bytes_per_s == 400e9
     assert "gpu0: MIG is on, which closes its 18 NVLinks to peers" in topology.notes
     assert "gpu1: 2 of 18 NVLinks are not active" in topology.notes
-
-
-def test_a_shared_pcie_switch_is_a_node_and_a_lone_one_is_not(tmp_path: Path) -> None:
-    """Catches a shared uplink drawn once per GPU, and a narrow uplink that a lone GPU's link hides."""
-    topology = synthetic.switched_server(tmp_path).topology()
-    assert topology.switches == ("pcie-switch0",)
-    assert between(topology, "gpu0", "pcie-switch0").link_class == "PCIe 4.0 ×16", (
-        "the port is of generation 4"
-    )
-    uplink = between(topology, "pcie-switch0", "cpu0")
-    assert "uplink of PCIe switch 0000:01:00.0 by sysfs" in uplink.source
-    lone = between(topology, "gpu2", "cpu1")
-    assert lone.link_class == "PCIe 4.0 ×4"
-    assert "uplink of PCIe switch 0000:11:00.0 by sysfs, narrowest on the path" in lone.source
-    numa = between(topology, "cpu0", "cpu1")
-    assert (numa.peak_bytes_per_s, numa.link_class) == (None, "NUMA distance 21")
 
 
 def test_bridges_of_a_virtual_machine_do_not_count(tmp_path: Path) -> None:
@@ -384,13 +332,6 @@ def test_every_state_of_nvml(
     monkeypatch.setattr(byteways, "_core", Core(), raising=False)
     told = nvml.describe(Calls())
     assert (told["devices"], told["reason"]) == ([], reason)
-
-
-@pytest.mark.parametrize("build", [synthetic.bare_vm, synthetic.h200x4, synthetic.switched_server])
-def test_topology_survives_json(tmp_path: Path, build: object) -> None:
-    """Catches a field that does not come back from a manifest."""
-    topology = build(tmp_path).topology()  # type: ignore[operator]
-    assert Topology.from_json(json.loads(json.dumps(topology.to_json()))) == topology
 
 
 def test_nvml_speaks_of_pcie_when_sysfs_is_silent(tmp_path: Path) -> None:

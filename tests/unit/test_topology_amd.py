@@ -21,7 +21,7 @@ from byteways.run.work.device_caches import last_level_caches
 from byteways.topology import kfd, link_rates
 from byteways.topology.gpu_caches import listed_caches
 from byteways.topology.kfd_caches import read_caches
-from byteways.topology.model import Cache, Device, Link, Topology, compute_units_name
+from byteways.topology.model import Cache, Device, Link, Topology
 from byteways.topology.routes import link_class, route, routes
 from byteways.topology.sysfs_writer import CacheSpec, LinkSpec, MachineSpec, write_tree
 from tests.machines import amd
@@ -41,24 +41,6 @@ def unidirectional(topology: Topology, source: str, destination: str) -> float |
 def classes(topology: Topology) -> dict[tuple[int, int], str]:
     gpus = topology.names("gpu")
     return {(a, b): link_class(topology, gpus[a], gpus[b]) for a, b in combinations(range(len(gpus)), 2)}
-
-
-def test_a_frontier_node(tmp_path: Path) -> None:
-    """Catches a bundle of the wrong width, a GPU at the wrong domain, and the driver's 50 GB/s to the CPU."""
-    topology = amd.topology_of(tmp_path, amd.frontier())
-    expected = {pair: f"xGMI ×{count}" for pair, count in amd.FRONTIER_LINKS.items()}
-    assert classes(topology) == {pair: expected.get(pair, "routed") for pair in combinations(range(8), 2)}
-    for number, home in enumerate(amd.FRONTIER_HOMES):
-        assert link_class(topology, f"gpu{number}", f"cpu{home}") == "xGMI to CPU ×1"
-        assert unidirectional(topology, f"cpu{home}", f"gpu{number}") == 36e9
-    assert not [link for link in topology.links if link.kind == "pcie"]
-    gpu = topology.device("gpu3")
-    assert (gpu.model, gpu.architecture, gpu.multiprocessors) == ("AMD Instinct MI250X", "gfx90a", 110)
-    assert (gpu.uuid, gpu.pci_address) == ("GPU-8000000000000003", "0000:ce:00.0")
-    assert (gpu.copy_engines, gpu.peer_copy_engines, gpu.memory_bytes) == (2, 3, 64 * 2**30)
-    assert gpu.memory_peak_bytes_per_s == pytest.approx(1638.4e9)
-    assert gpu.page_faults == "XNACK per process (HSA_XNACK), boot setting the driver's default"
-    assert topology.notes == ()
 
 
 def test_frontier_routes_are_the_widest(tmp_path: Path) -> None:
@@ -123,17 +105,6 @@ def test_a_node_of_cores_and_compute_units_is_an_apu(tmp_path: Path) -> None:
     assert _core.shares_memory_with_cpu("hip", str(tmp_path), "0000:05:00.0")
 
 
-def test_eight_mi300x(tmp_path: Path) -> None:
-    """Catches a count taken by 50 GB/s where the driver gives 64, and lost PCIe."""
-    for mbs in (50000, 64000):
-        folder = tmp_path / str(mbs)
-        topology = amd.topology_of(folder, replace(amd.mi300x_x8(), xgmi_mbs=mbs))
-        assert set(classes(topology).values()) == {"xGMI ×1"}
-        assert unidirectional(topology, "gpu0", "gpu7") == 64e9
-        assert link_class(topology, "gpu0", "cpu0") == "PCIe 5.0 ×16"
-        assert topology.device("gpu7").memory_peak_bytes_per_s == pytest.approx(5324.8e9)
-
-
 def test_a_pair_whose_link_is_down_is_routed_and_named(tmp_path: Path) -> None:
     """Catches a missing link that looks like any other routed pair."""
     topology = amd.topology_of(tmp_path, amd.without(amd.mi300x_x8(), "gpu2", "gpu5"))
@@ -142,28 +113,6 @@ def test_a_pair_whose_link_is_down_is_routed_and_named(tmp_path: Path) -> None:
     assert topology.notes == (
         "no xGMI link joins gpu2<>gpu5, although one joins every other pair: it may be down",
     )
-
-
-def test_gpus_without_peer_links_meet_over_the_host(tmp_path: Path) -> None:
-    """Catches an invented xGMI link where KFD shows PCIe peers only."""
-    topology = amd.topology_of(tmp_path, amd.two_cards())
-    assert link_class(topology, "gpu0", "gpu1") == "NUMA distance 32 + PCIe 4.0 ×16 through host"
-    assert {link.kind for link in topology.links} == {"numa", "pcie"}
-
-
-def test_partitions_of_one_device(tmp_path: Path) -> None:
-    """Catches the driver's placeholder taken for a rate, and 28 links where there is one package."""
-    topology = amd.topology_of(tmp_path, amd.mi300x_cpx())
-    assert set(classes(topology).values()) == {"same package"}
-    assert topology.switches == ("package0",)
-    assert unidirectional(topology, "gpu0", "gpu7") is None
-    assert [device.pci_address for device in topology.devices if device.kind == "gpu"] == [
-        f"0000:0c:00.{number}" for number in range(8)
-    ]
-    assert topology.device("gpu5").partition == "compute CPX, memory NPS1"
-    assert link_class(topology, "gpu3", "cpu0") == "PCIe 5.0 ×16 + same package"
-    to_all = Case("copy", "fan-out", tuple(flow("cpu0", f"gpu{number}") for number in range(8)), 2**30)
-    assert peak(topology, to_all).bytes_per_s == pytest.approx(63.015e9, rel=1e-4), "they share one PCIe link"
 
 
 def test_partitions_of_two_packages(tmp_path: Path) -> None:
@@ -359,20 +308,6 @@ def test_devices_without_a_model_are_named_by_the_library(tmp_path: Path) -> Non
         place.unlink()
     gpus = kfd.with_names(kfd.read(tmp_path / "sys").gpus, {"0000:42:00.0": "a name"})
     assert [gpu.model for gpu in gpus] == [None, "a name", None, None]
-
-
-@pytest.mark.parametrize(("noretry", "said"), [(0, "boot setting on"), (1, "boot setting off")])
-def test_page_faults(tmp_path: Path, noretry: int, said: str) -> None:
-    """Catches noretry read the wrong way round."""
-    topology = amd.topology_of(tmp_path, replace(amd.mi300a_x4(), noretry=noretry))
-    assert (topology.device("gpu0").page_faults or "").endswith(said)
-
-
-def test_compute_units_have_the_vendors_name(tmp_path: Path) -> None:
-    """Catches SMs on an AMD GPU."""
-    gpu = amd.topology_of(tmp_path, amd.frontier()).device("gpu0")
-    assert compute_units_name(gpu) == "CUs"
-    assert compute_units_name(replace(gpu, architecture="sm_90")) == "SMs"
 
 
 def test_what_kfd_tells_of_compute_units(tmp_path: Path) -> None:

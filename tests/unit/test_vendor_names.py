@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from rooms import parsed
+
 ROOT = Path(__file__).parents[2]
 PACKAGE, NATIVE = ROOT / "src/byteways", ROOT / "native"
 WORDS = re.compile(
@@ -59,10 +61,7 @@ def vendors_in(names: set[str]) -> set[str]:
 
 def test_python_above_the_line_names_no_vendor() -> None:
     """Catches a function of one vendor where a second one would need its twin."""
-    found = {
-        file: vendors_in({file.stem, *defined(ast.parse(file.read_text(encoding="utf-8")))})
-        for file in python_files()
-    }
+    found = {file: vendors_in({file.stem, *defined(parsed(file))}) for file in python_files()}
     assert len(found) > 200
     assert {str(file.relative_to(PACKAGE)): names for file, names in found.items() if names} == {}
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from rooms import parsed
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "byteways"
 #: Words and turns that this project once had of its own -> what the field says.
@@ -53,7 +55,7 @@ _WORD = {words: re.compile(rf"(?<![\w`_-])(?:{words})(?![\w_-])", re.IGNORECASE)
 
 def strings(path: Path) -> Iterator[str]:
     """Literals of a Python file, f-strings as one text, without docstrings and single words."""
-    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    nodes = [*ast.walk(parsed(path))]
     docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     inside = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in nodes:

@@ -191,24 +191,6 @@ def no_cache(device: str) -> int:
 LARGE = 128 << 20  # above this a buffer has the size of its case
 
 
-def test_arena_reuses_buffers_of_the_same_size() -> None:
-    """Would catch a GiB that is allocated and touched anew for every case, or flows that share a buffer."""
-    session = FakeSession(1 << 40)
-    arena = BufferPool(session, {})  # type: ignore[arg-type]
-    bidirectional = case(pattern="bidirectional", flows=2, size=LARGE)
-    first = arena.take(bidirectional, no_cache)
-    assert len({id(buffer) for pair in first for buffer in pair}) == 4
-    assert arena.take(bidirectional, no_cache) == first
-    assert session.made == 4
-    arena.take(case(size=2 * LARGE), no_cache)
-    assert session.made == 6
-    ((walked, same),) = arena.take(case("pointer-chase"), no_cache)
-    assert walked is same
-    arena.clear()
-    del first, walked, same
-    assert session.room == 1 << 40
-
-
 def test_arena_keeps_locked_memory_over_rounds() -> None:
     """Would catch GPU memory of an earlier round in the next one, and rounds spent on locking pages."""
     session = FakeSession(1 << 40)
@@ -220,38 +202,6 @@ def test_arena_keeps_locked_memory_over_rounds() -> None:
     ((again, anew),) = arena.take(copied, no_cache)
     assert again is locked
     assert anew is not device
-
-
-def test_arena_locks_host_memory_once_for_both_directions() -> None:
-    """Would catch host memory that is locked again for the opposite direction (1 GiB takes 0.4 s), one buffer
-    for two flows, and a buffer whose size is another case's.
-    """
-    session = FakeSession(1 << 40)
-    arena = BufferPool(session, {})  # type: ignore[arg-type]
-    host, gpu = Buffer.parse("cpu0:pinned"), Buffer.parse("gpu0:device")
-    to_gpu, to_host = Flow(host, gpu, "gpu0"), Flow(gpu, host, "gpu0")
-    ((locked, _),) = arena.take(Case("copy", "unidirectional", (to_gpu,), LARGE), no_cache)
-    ((_, again),) = arena.take(Case("copy", "unidirectional", (to_host,), LARGE), no_cache)
-    assert again is locked
-    (first, _), (_, second) = arena.take(Case("copy", "bidirectional", (to_gpu, to_host), LARGE), no_cache)
-    assert first is locked and second is not locked
-    ((larger, _),) = arena.take(Case("copy", "unidirectional", (to_gpu,), 2 * LARGE), no_cache)
-    assert larger.bytes == 2 * LARGE
-    ((kept, _),) = arena.take(Case("copy", "unidirectional", (to_gpu,), LARGE), no_cache)
-    assert kept is locked
-
-
-def test_arena_rotates_over_twice_the_cache() -> None:
-    """Would catch a cold case whose data stay in the cache, and sizes that each ask for a buffer of their
-    own.
-    """
-    session = FakeSession(1 << 40)
-    arena = BufferPool(session, {})  # type: ignore[arg-type]
-    for size in (4096, 65536, 1 << 20):
-        ((source, _),) = arena.take(case(size=size), lambda device: 50 << 20)
-        assert source.bytes > 2 * (50 << 20)
-        assert source.bytes % size == 0
-    assert session.made == 2
 
 
 def test_arena_keeps_to_its_share() -> None:

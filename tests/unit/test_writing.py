@@ -16,6 +16,7 @@ import pytest
 import byteways
 from byteways import writing
 from byteways.cli import main
+from rooms import parsed
 from tests.report import sample_run
 from tests.report.run_builder import Builder
 
@@ -68,7 +69,7 @@ def test_one_module_opens_files_for_writing() -> None:
         if path.name == "writing.py":
             continue
         place = str(path.relative_to(SOURCE))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and (name := writes(node)):
                 found.add((place, name))
     assert found == {*OTHERS}

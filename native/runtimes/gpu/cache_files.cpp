@@ -1,5 +1,5 @@
-// See cache_files.hpp. A file has one header line, "byteways-kernel <name> <bytes> <SHA-256 of the content>",
-// then the content.
+// See cache_files.hpp. A file has one header line, "byteways-kernel <name> <bytes> <checksum of the
+// content>", then the content.
 #include "runtimes/gpu/cache_files.hpp"
 
 #include <fcntl.h>
@@ -9,12 +9,12 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <random>
 #include <string>
-
-#include "runtimes/gpu/sha256.hpp"
+#include <string_view>
 
 namespace byteways::gpu {
 namespace {
@@ -52,7 +52,7 @@ int open_folder(const std::string& folder) {
 }
 
 std::string header_of(const std::string& name, const std::string& content) {
-  return "byteways-kernel " + name + " " + std::to_string(content.size()) + " " + sha256(content) + "\n";
+  return "byteways-kernel " + name + " " + std::to_string(content.size()) + " " + checksum(content) + "\n";
 }
 
 // The whole content; empty if it cannot be read completely.
@@ -81,17 +81,25 @@ bool write_all(int descriptor, const std::string& text) {
   return true;
 }
 
-std::string random_digits() {
-  std::random_device source;
+std::string hexadecimal(std::uint64_t value) {
   std::string digits;
-  for (int word = 0; word < 4; ++word) {
-    const unsigned value = source();
-    for (int shift = 28; shift >= 0; shift -= 4) digits += "0123456789abcdef"[value >> shift & 15u];
-  }
+  for (int shift = 60; shift >= 0; shift -= 4) digits += "0123456789abcdef"[value >> shift & 15u];
   return digits;
 }
 
+std::string random_digits() {
+  std::random_device source;
+  return hexadecimal(std::uint64_t{source()} << 32 | source()) +
+         hexadecimal(std::uint64_t{source()} << 32 | source());
+}
+
 }  // namespace
+
+std::string checksum(std::string_view text) {
+  std::uint64_t value = 0xcbf29ce484222325;
+  for (const char byte : text) value = (value ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return hexadecimal(value);
+}
 
 std::string read_cached(const std::string& folder, const std::string& name) {
   const Descriptor place(open_folder(folder));

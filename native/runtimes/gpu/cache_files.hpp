@@ -2,8 +2,13 @@
 // and each file must belong to this user and not be writable by others.
 #pragma once
 #include <string>
+#include <string_view>
 
 namespace byteways::gpu {
+
+// FNV-1a of 64 bits (Fowler, Noll, Vo), as 16 hexadecimal digits: names sources and detects damaged files.
+// It is no protection against an attacker; the owner and mode of the files are.
+std::string checksum(std::string_view text);
 
 // Returns the content written by write_cached(). Empty if the file is missing, incomplete, a link, or owned
 // by somebody else.

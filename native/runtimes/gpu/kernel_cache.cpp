@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "runtimes/gpu/cache_files.hpp"
-#include "runtimes/gpu/sha256.hpp"
 #include "runtimes/kernel_source.hpp"
 
 namespace byteways::gpu {
@@ -15,7 +14,7 @@ std::string KernelCache::name_of(const KernelCompiler& compiler, const std::stri
   for (const char* included : kernel_headers().texts) text += included;
   std::string name = file.substr(0, file.rfind('.'));
   std::replace(name.begin(), name.end(), '/', '.');  // one folder for all files
-  return name + "-" + architecture + "-" + compiler.version() + "-" + sha256(text) + ".bin";
+  return name + "-" + architecture + "-" + compiler.version() + "-" + checksum(text) + ".bin";
 }
 
 std::string KernelCache::image(KernelCompiler& compiler, const std::string& file,

@@ -11,11 +11,13 @@ import typer
 from byteways.cli.beside_option import BesideRun, check_before, check_pair, opened_second_run
 from byteways.cli.run_options import (
     AsJson,
+    Budget,
     DryRunOption,
     LauncherCommand,
     MachineOption,
     NoReport,
     Only,
+    Out,
     Resume,
     Seed,
     Size,
@@ -47,15 +49,10 @@ def reproduce(
     key: Annotated[
         str, typer.Argument(help="Study to repeat: a name from `list studies`, or your own study's folder.")
     ],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="New folder. [default: byteways-<key>-<host>-<time>]")
-    ] = None,
+    out: Out = None,
     machine: MachineOption = None,
     seed: Seed = None,
-    budget: Annotated[
-        float | None,
-        typer.Option("--budget", help="Time limit of the whole run in seconds. [default: the study's]"),
-    ] = None,
+    budget: Budget = None,
     only: Only = None,
     size: Size = None,
     launcher: LauncherCommand = None,

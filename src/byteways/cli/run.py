@@ -12,18 +12,25 @@ from byteways.cli.measure_and_report import print_outcome
 from byteways.cli.run_options import (
     AllDevices,
     AsJson,
+    Budget,
     DryRunOption,
+    Duration,
+    Faults,
     Hosts,
     LauncherCommand,
     MachineOption,
     NoReport,
     Only,
+    Out,
     PairsOption,
+    PrecisionOption,
     Ranks,
     RanksPerHost,
     Resume,
+    RoundsOption,
     Seed,
     Size,
+    Transfers,
     WithSelf,
     check_started_once,
     given,
@@ -43,34 +50,14 @@ def run(
     suite: Annotated[
         str | None, typer.Argument(help="Name of a suite or a TOML file. [default: quick]")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="New folder. [default: byteways-<suite>-<host>-<time>]")
-    ] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            "--budget", help="Time limit of the whole run in seconds. [default: the suite's; quick: 60]"
-        ),
-    ] = None,
-    transfers: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--transfers", help="Measure these at once, and each alone: 'gpu0>gpu1,gpu1>gpu0'. Repeatable."
-        ),
-    ] = None,
+    out: Out = None,
+    budget: Budget = None,
+    transfers: Transfers = None,
     only: Only = None,
     size: Size = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option("--rounds", help="Rounds with fresh buffers; with fewer than 3, nothing is ranked."),
-    ] = None,
-    precision: Annotated[
-        float | None, typer.Option("--precision", help="Target half-width of the 95 % interval: 0.01 is 1 %.")
-    ] = None,
-    duration: Annotated[
-        str | None,
-        typer.Option("--for", help="Repeat the suite for this long, as a time series: '90s', '30m', '2h'."),
-    ] = None,
+    rounds: RoundsOption = None,
+    precision: PrecisionOption = None,
+    duration: Duration = None,
     dry_run: DryRunOption = False,
     resume: Resume = None,
     as_json: AsJson = False,
@@ -83,12 +70,7 @@ def run(
     ranks_per_host: RanksPerHost = None,
     with_self: WithSelf = False,
     all_devices: AllDevices = False,
-    fault: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fault", help="Fault to inject into the simulation: 'slow:gpu0-gpu1:0.5'. Repeatable."
-        ),
-    ] = None,
+    fault: Faults = None,
     seed: Seed = None,
 ) -> int:
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""

@@ -1,4 +1,4 @@
-"""Options common to `run` and `reproduce`, and their validation."""
+"""Options of the verbs that measure (`run`, `reproduce`), and their validation."""
 
 from __future__ import annotations
 
@@ -27,6 +27,37 @@ Only = Annotated[
 Size = Annotated[
     str | None,
     typer.Option("--size", help="Select sizes: '64KiB..1GiB'; or measure these: '1MiB', '3MiB,10MB'."),
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", help="New folder. [default: byteways-<suite>-<host>-<time>]")
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        "--budget",
+        help="Time limit of the whole run in seconds. [default: that of the suite or study; quick: 60]",
+    ),
+]
+Transfers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--transfers", help="Measure these at once, and each alone: 'gpu0>gpu1,gpu1>gpu0'. Repeatable."
+    ),
+]
+RoundsOption = Annotated[
+    int | None,
+    typer.Option("--rounds", help="Rounds with fresh buffers; with fewer than 3, nothing is ranked."),
+]
+PrecisionOption = Annotated[
+    float | None, typer.Option("--precision", help="Target half-width of the 95 % interval: 0.01 is 1 %.")
+]
+Duration = Annotated[
+    str | None,
+    typer.Option("--for", help="Repeat the suite for this long, as a time series: '90s', '30m', '2h'."),
+]
+Faults = Annotated[
+    list[str] | None,
+    typer.Option("--fault", help="Fault to inject into the simulation: 'slow:gpu0-gpu1:0.5'. Repeatable."),
 ]
 Resume = Annotated[
     Path | None, typer.Option("--resume", help="Resume this run: measure only what is missing.")

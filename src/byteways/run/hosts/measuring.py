@@ -18,6 +18,7 @@ from byteways.run.hosts.facts import ends_of, own_facts
 from byteways.run.shared.request import CaseRequest
 from byteways.run.work.answer import WorkerAnswer
 from byteways.run.work.failures import skipped
+from byteways.run.work.outcome_fields import Outcome
 from byteways.run.work.rank_ends import RankEnds, device_of
 from byteways.run.work.rank_measuring import RankMeasurer
 from byteways.units import short_time
@@ -193,7 +194,7 @@ class HostMeasurer(RankMeasurer):
         self._offset_ns = found[self._own].offset_ns
         return found, time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
-    def _add_clocks(self, outcome: dict[str, Any], before: Clocks, after: Clocks) -> None:
+    def _add_clocks(self, outcome: Outcome, before: Clocks, after: Clocks) -> None:
         """Adds how far the clocks are apart and how far that is known, and what this leaves of the ranks'
         delays. `clocks` is of the host whose clock is known least.
         """
@@ -221,7 +222,7 @@ class HostMeasurer(RankMeasurer):
             outcome["warnings"] += clock.stepped()
         self._keep_sure_stragglers(outcome)
 
-    def _keep_sure_stragglers(self, outcome: dict[str, Any]) -> None:
+    def _keep_sure_stragglers(self, outcome: Outcome) -> None:
         """Drops warnings of a delay that the doubt of the clocks explains."""
         batch_ns = outcome["batch"] * outcome["time_ns"]["median"]
         sure = {str(one.rank) for one in stragglers(outcome["ranks"], batch_ns)}

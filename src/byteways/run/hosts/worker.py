@@ -32,6 +32,7 @@ from byteways.run.shared.health_host import HostMonitor
 from byteways.run.shared.protocol import Channel, ConnectionClosed
 from byteways.run.shared.request import CaseRequest
 from byteways.run.work.answer import guarded, watched
+from byteways.run.work.outcome_fields import Outcome
 from byteways.run.work.worker import arguments_of, connected, die_with_parent, run_process
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class HostWorker:
             names = tuple(request["hosts"][mine[place]] for place in order)
             self._opened().meet(self._group, names, own, mine)
 
-    def _measure(self, request: Mapping[str, Any], mine: tuple[int, ...]) -> dict[str, Any]:
+    def _measure(self, request: Mapping[str, Any], mine: tuple[int, ...]) -> Outcome:
         """Returns the group's outcome, the same on all of its ranks."""
         asked = CaseRequest.from_json(request)
         asked = replace(asked, case=_case_of(asked.case, mine, request["hosts"]))

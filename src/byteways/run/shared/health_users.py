@@ -12,8 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from byteways.record import warnings
 from byteways.record.warnings import UTILISATION_SHARE, Warning
@@ -27,6 +26,15 @@ if TYPE_CHECKING:
 SAMPLING_PERIOD_S = 1.0
 #: Number of ancestors of a process that are checked: a launcher and its daemons.
 GENERATIONS = 8
+
+
+class HealthCore(Protocol):
+    """The part of the native module that reads the state of GPUs."""
+
+    @property
+    def Error(self) -> type[Exception]: ...  # noqa: N802 - as in the module
+    @property
+    def Management(self) -> type[Management]: ...  # noqa: N802
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,7 @@ class GpuUsers:
 
     def __init__(
         self,
-        core: ModuleType,
+        core: HealthCore,
         management: Management | Nvml | None,
         uuids: Mapping[str, str],
         addresses: Mapping[str, str],

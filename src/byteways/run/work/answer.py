@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 from byteways.run.shared.health_host import HostMonitor
 from byteways.run.shared.protocol import Unavailable
 from byteways.run.work.failures import failed_by, skipped
-
-#: Fields of record.record.Record that only the worker knows (outcome.py); `samples` are kept beside it.
-Outcome = dict[str, Any]
+from byteways.run.work.outcome_fields import Outcome
 
 
 class WorkerAnswer(NamedTuple):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from byteways.plan.reasons import CALL_FAILED, NOT_AS_ASKED, OUT_OF_MEMORY, UNAVAILABLE, WORKER_ERROR
+from byteways.run.work.outcome_fields import Outcome
 
 #: Codes of errors by the name of their type: those of the native core and of PyTorch exist in a worker alone.
 _CODES: Mapping[str, str] = {
@@ -34,7 +34,7 @@ def failed_by(
     rank: int | None = None,
     members: Sequence[int] = (),
     host: str | None = None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Returns the outcome of a case that an error ended.
 
     Args:
@@ -48,21 +48,23 @@ def failed_by(
         rank = members[place]
     told = {"device": device_at_fault(error) or None, "rank": rank, "host": host}
     blame = {name: value for name, value in told.items() if value is not None}
-    outcome: dict[str, Any] = {
+    outcome: Outcome = {
         "status": "failed",
         "reason": reason or str(error),
         "reason_code": code_of(error),
     }
     if call := getattr(error, "call", ""):
         outcome["reason_fields"] = {"call": call, "error": getattr(error, "code", "")}
-    return {**outcome, "blame": blame} if blame else outcome
+    if blame:
+        outcome["blame"] = blame
+    return outcome
 
 
-def refuted(reason: str) -> dict[str, Any]:
+def refuted(reason: str) -> Outcome:
     """Returns the outcome of a case whose pages were not where it asks."""
     return {"status": "failed", "reason": reason, "reason_code": NOT_AS_ASKED}
 
 
-def skipped(reason: str) -> dict[str, Any]:
+def skipped(reason: str) -> Outcome:
     """Returns the outcome of a case that a runtime or library of the worker refuses."""
     return {"status": "skipped", "reason": reason, "reason_code": UNAVAILABLE}

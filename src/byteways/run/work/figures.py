@@ -10,6 +10,7 @@ from byteways.plan.case import OF_ALL_RANKS, Case
 from byteways.plan.interface_rows import BARRIER
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, MULTI_PAIR, counts_as_stream, metric_of
 from byteways.record.times import Times
+from byteways.run.work.outcome_fields import Outcome
 
 if TYPE_CHECKING:
     from byteways._core import Measurement, Summary
@@ -31,7 +32,7 @@ def bus_factor(pattern: str, ranks: int) -> float:
     return times * (ranks - without) / ranks
 
 
-def of_all_ranks(pattern: str, ranks: int, bytes_per_s: float) -> dict[str, Any]:
+def of_all_ranks(pattern: str, ranks: int, bytes_per_s: float) -> Outcome:
     """Returns the fields of the bandwidth, from the size of an operation over its time."""
     pairs = pattern == MULTI_PAIR
     factor = ranks // 2 if pairs else bus_factor(pattern, ranks)
@@ -57,23 +58,23 @@ def times_of(summary: Summary) -> Times:
     )
 
 
-def figures_of(case: Case, measurement: Measurement) -> dict[str, Any]:
+def figures_of(case: Case, measurement: Measurement) -> Outcome:
     """Returns times and rates; between ranks a sample is the time of the slowest one."""
-    fields: dict[str, Any] = {"time_ns": asdict(times_of(measurement.time_ns))}
+    fields: Outcome = {"time_ns": asdict(times_of(measurement.time_ns))}
     return {**fields, **(_of_ranks(case, measurement) if case.ranks else _of_flows(case, measurement))}
 
 
-def _of_flows(case: Case, measurement: Measurement) -> dict[str, Any]:
+def _of_flows(case: Case, measurement: Measurement) -> Outcome:
     """A sample of concurrent flows is one operation of each, at the summed rate."""
     median_ns = measurement.time_ns.median
-    fields: dict[str, Any] = {}
+    fields: Outcome = {}
     interface = INTERFACES[case.interface]
     if case.pattern == "interference":
         disturbing = [flow.bytes_per_s for flow in measurement.flows[1:]]
         fields["load_bytes_per_s"] = rounded(sum(disturbing))
     if interface.figure != "bandwidth":
         halved = interface.counts == "round-trip" and case.options.get("pace") != "one-at-a-time"
-        unidirectional = {"half_round_trip_ns": rounded(rounded(median_ns) / 2)} if halved else {}
+        unidirectional: Outcome = {"half_round_trip_ns": rounded(rounded(median_ns) / 2)} if halved else {}
         fields |= {"latency_ns": rounded(median_ns), **unidirectional, "counts": interface.counts}
         return {**fields, **_window(case, measurement)} if len(case.flows) > 1 else fields
     if len(case.flows) == 1:
@@ -98,14 +99,14 @@ def _of_flows(case: Case, measurement: Measurement) -> dict[str, Any]:
     }
 
 
-def _of_ranks(case: Case, measurement: Measurement) -> dict[str, Any]:
+def _of_ranks(case: Case, measurement: Measurement) -> Outcome:
     median_ns = measurement.time_ns.median
     if case.pattern == BARRIER:
         return {"latency_ns": rounded(median_ns), "counts": "call"}
     if case.pattern in APPLICATIONS:
-        return {"latency_ns": rounded(median_ns), "counts": case.options.get("timed", "iteration")}
+        return {"latency_ns": rounded(median_ns), "counts": str(case.options.get("timed", "iteration"))}
     if INTERFACES[case.interface].figure == "latency":
-        times = {"latency_ns": rounded(median_ns), "half_round_trip_ns": rounded(median_ns / 2)}
+        times: Outcome = {"latency_ns": rounded(median_ns), "half_round_trip_ns": rounded(median_ns / 2)}
         return {**times, "counts": "round-trip"}
     rate = case.size_bytes / median_ns * 1e9
     if case.pattern in OF_ALL_RANKS:
@@ -118,7 +119,7 @@ def _of_ranks(case: Case, measurement: Measurement) -> dict[str, Any]:
     }
 
 
-def _window(case: Case, measurement: Measurement) -> dict[str, Any]:
+def _window(case: Case, measurement: Measurement) -> Outcome:
     """Returns each flow's rate in the common window, and the quality of that window."""
     return {
         "directions": _by_path(case, [flow.bytes_per_s for flow in measurement.flows]),

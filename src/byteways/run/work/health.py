@@ -10,14 +10,13 @@ import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import counts_as_stream, metric_of
 from byteways.record import warnings
 from byteways.record.warnings import CLOCK_DROP, THROTTLE_REASONS, Warning
-from byteways.run.shared.health_users import GpuUse
+from byteways.run.shared.health_users import GpuUse, HealthCore
 from byteways.settings import management_wanted
 from byteways.topology.sysfs_health import SysfsHealth, SysfsReading
 
@@ -66,7 +65,7 @@ class HealthMonitor:
 
     def __init__(
         self,
-        core: ModuleType,
+        core: HealthCore,
         uuids: Mapping[str, str],
         simulator: str = "",
         driver: SysfsHealth | None = None,

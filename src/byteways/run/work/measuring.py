@@ -20,7 +20,7 @@ from byteways.run.shared.health_users import GpuUsers
 from byteways.run.shared.library_paths import library_directories
 from byteways.run.shared.request import CaseRequest
 from byteways.run.shared.simulator import simulator_path
-from byteways.run.work.answer import Outcome, WorkerAnswer
+from byteways.run.work.answer import WorkerAnswer
 from byteways.run.work.buffer_pool import BufferPool
 from byteways.run.work.energy import EnergyMeter
 from byteways.run.work.exporter import Exporter, ExporterLost, Exports, SimulatedExporter
@@ -28,6 +28,7 @@ from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.health import FRESH_S, HealthMonitor, devices_of
 from byteways.run.work.measurer import SessionMeasurer, flow_options, open_session
 from byteways.run.work.outcome import misplaced, on_other_pages, outcome_of
+from byteways.run.work.outcome_fields import Outcome
 from byteways.run.work.own_host import devices_of_own_host
 from byteways.topology.sysfs_health import SysfsHealth
 from byteways.units import format_size

@@ -7,7 +7,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
@@ -18,6 +18,7 @@ from byteways.record.stragglers import LATE_NS, LATE_SHARE, NO_CPU, stragglers
 from byteways.record.warnings import Warning
 from byteways.run.work.failures import refuted
 from byteways.run.work.figures import figures_of, rounded
+from byteways.run.work.outcome_fields import Outcome
 from byteways.run.work.residency import about_pages
 from byteways.units import short_time
 
@@ -52,7 +53,7 @@ def outcome_of(
     buffers: Held,
     twins: Mapping[str, str] | None = None,
     newness: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Returns the record fields of a finished measurement; status `measured`, `corrupt` or `failed`.
 
     Args:
@@ -62,7 +63,7 @@ def outcome_of(
         newness: Between ranks: whether `memory` and `connection` were `new` or `used` before the case's first
             operation. The fields are then valid for all ranks.
     """
-    fields: dict[str, Any] = {
+    fields: Outcome = {
         "status": "measured",
         "reason": None,
         "timed_by": measurement.timed_by,
@@ -98,10 +99,11 @@ def outcome_of(
             fields["first_use"] = {"time_ns": rounded(measurement.first_ns), **newness}
             _add_ranks(fields, case, measurement)
         fields |= _corruption([case.path], measurement)
-    return {name: value for name, value in fields.items() if value is not None or name == "reason"}
+    told = {name: value for name, value in fields.items() if value is not None or name == "reason"}
+    return cast(Outcome, told)
 
 
-def _within_process(case: Case, measurement: Measurement, buffers: Held) -> dict[str, Any]:
+def _within_process(case: Case, measurement: Measurement, buffers: Held) -> Outcome:
     return {
         "gated": measurement.gated,
         "submit_ns": rounded(measurement.submit_ns) if measurement.submit_ns else None,
@@ -118,7 +120,7 @@ def _within_process(case: Case, measurement: Measurement, buffers: Held) -> dict
     }
 
 
-def _between_ranks(measurement: Measurement) -> dict[str, Any]:
+def _between_ranks(measurement: Measurement) -> Outcome:
     """Ranks wait for each other instead of a gate, and only the host sees when all have ended."""
     return {
         "gated": False,
@@ -134,11 +136,11 @@ def _between_ranks(measurement: Measurement) -> dict[str, Any]:
 
 def _with_pages(
     case: Case,
-    fields: dict[str, Any],
+    fields: Outcome,
     measurement: Measurement,
     buffers: Held,
     twins: Mapping[str, str] | None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Adds where managed pages were seen, which may refute the figures."""
     pages, found, wrong = about_pages(case, measurement, buffers, twins)
     fields = {**fields, **pages}
@@ -164,8 +166,8 @@ _FIGURES = (
 )
 
 
-def without_figures(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name not in _FIGURES}
+def without_figures(fields: Outcome) -> Outcome:
+    return cast(Outcome, {name: value for name, value in fields.items() if name not in _FIGURES})
 
 
 def _evidence(noted: EvidenceFields) -> dict[str, Any] | None:
@@ -214,7 +216,7 @@ def _traces(case: Case, measurement: Measurement) -> list[dict[str, Any]]:
     ]
 
 
-def _add_ranks(fields: dict[str, Any], case: Case, measurement: Measurement) -> None:
+def _add_ranks(fields: Outcome, case: Case, measurement: Measurement) -> None:
     """Adds when each rank began and ended, in the order of the communicator, and a warning for each that the
     others wait for; nothing where one thread called for all.
     """
@@ -238,7 +240,7 @@ def _add_ranks(fields: dict[str, Any], case: Case, measurement: Measurement) -> 
         fields["warnings"].append(asdict(warnings.make("straggler", str(one), allowed)))
 
 
-def corrupt(path: str, found: Verification) -> dict[str, Any]:
+def corrupt(path: str, found: Verification) -> Outcome:
     """Returns status `corrupt` with the place and values of the first wrong word."""
     corruption: dict[str, Any] = {
         "path": path,
@@ -261,7 +263,7 @@ def corrupt(path: str, found: Verification) -> dict[str, Any]:
     return {"status": "corrupt", "reason": reason, "corruption": corruption}
 
 
-def _corruption(paths: Sequence[str], measurement: Measurement) -> dict[str, Any]:
+def _corruption(paths: Sequence[str], measurement: Measurement) -> Outcome:
     """Returns status `corrupt` with place and values if any word was wrong, on any rank."""
     for path, result in zip(paths, measurement.flows, strict=False):
         if result.verification is not None and not result.verification.ok:
@@ -282,7 +284,7 @@ def _page_bytes(case: Case, buffers: Held) -> dict[str, int] | None:
     return {side: end.page_bytes for side, end in ends.items() if end is not None and end.page_bytes} or None
 
 
-def _places(case: Case, buffers: Held) -> dict[str, Any]:
+def _places(case: Case, buffers: Held) -> Outcome:
     """Returns the location of every host buffer's pages, and which device's first touch placed them."""
     placement: dict[str, dict[str, int]] = {}
     touched: dict[str, str] = {}

@@ -23,12 +23,13 @@ from byteways.run.shared.library_paths import library_directories
 from byteways.run.shared.mpi_library import unloaded_reader
 from byteways.run.shared.rank_places import local_name
 from byteways.run.shared.request import CaseRequest
-from byteways.run.work.answer import Outcome, WorkerAnswer
+from byteways.run.work.answer import WorkerAnswer
 from byteways.run.work.buffer_pool import BufferPool
 from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.measurer import SessionMeasurer, flow_options, open_session
 from byteways.run.work.mpi_gpu_setup import MpiGpuSetup, gives_gpu_memory
 from byteways.run.work.outcome import outcome_of, warnings_of
+from byteways.run.work.outcome_fields import Outcome
 from byteways.run.work.rank_ends import RankEnds, device_of, own_ends
 
 if TYPE_CHECKING:
@@ -257,11 +258,13 @@ class RankMeasurer(MeasurerOfRanks):
             except _core.Error as error:
                 failure = json.dumps(failed_by(error)).encode()
             told = ranks.gather(failure or (b"" if self._arena.all_new else _USED))
-            lacking = [(at, json.loads(text)) for at, text in enumerate(told) if text not in (b"", _USED)]
+            lacking = [(at, text) for at, text in enumerate(told) if text not in (b"", _USED)]
             if lacking:
-                at, outcome = lacking[0]
-                blame = {**outcome.get("blame", {}), "rank": case.members[at]}
-                return {**outcome, "reason": f"rank {case.members[at]}: {outcome['reason']}", "blame": blame}
+                at, text = lacking[0]
+                lost: Outcome = json.loads(text)
+                lost["blame"] = {**lost.get("blame", {}), "rank": case.members[at]}
+                lost["reason"] = f"rank {case.members[at]}: {lost['reason']}"
+                return lost
             if refused:
                 return skipped(refused)
             newness = self._newness(case, _USED not in told)

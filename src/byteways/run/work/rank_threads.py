@@ -77,7 +77,7 @@ class RankThreads:
                     failed_by(error, f"rank {rank}: {type(error).__name__}: {error}", rank=rank), True
                 )
                 left.append(answers[rank])
-                self._world[rank].leave(answers[rank].outcome["reason"])
+                self._world[rank].leave(answers[rank].outcome["reason"] or "")
 
         in_threads(len(self._world), play)
         return left[0] if left else answers[min(request.case.ranks)]

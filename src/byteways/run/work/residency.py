@@ -15,6 +15,7 @@ from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import moves_pages
 from byteways.record import warnings
 from byteways.record.warnings import Warning
+from byteways.run.work.outcome_fields import Outcome
 
 if TYPE_CHECKING:
     from byteways._core import Buffer, FlowResult, Measurement, SideResidency
@@ -65,7 +66,7 @@ def about_pages(
     measurement: Measurement,
     buffers: Sequence[tuple[Buffer | None, ...]],
     twins: Mapping[str, str] | None = None,
-) -> tuple[dict[str, Any], list[Warning], str | None]:
+) -> tuple[Outcome, list[Warning], str | None]:
     """Returns record fields on migrating pages, warnings, and the reason that voids the values, if any.
 
     Args:
@@ -103,7 +104,7 @@ def about_pages(
             found += [warning] if warning is not None else []
     if not fields:
         return {}, [], None
-    data: dict[str, Any] = {"residency": fields}
+    data: Outcome = {"residency": fields}
     if moved is not None:
         data["migrated_bytes"] = moved
     if measurement.flows[0].bytes_per_touch:

@@ -17,8 +17,9 @@ from byteways.record.library_choice import choice_of
 from byteways.run.shared.library_log import LOG_SOURCE, LibraryLog, has_choice
 from byteways.run.shared.mpi_library import open_mpi
 from byteways.run.shared.request import CaseRequest
-from byteways.run.work.answer import Outcome, WorkerAnswer, guarded
+from byteways.run.work.answer import WorkerAnswer, guarded
 from byteways.run.work.failures import skipped
+from byteways.run.work.outcome_fields import Outcome
 from byteways.run.work.rank_ends import RankEnds
 from byteways.run.work.rank_measuring import MeasurerOfRanks, RankMeasurer
 from byteways.run.work.rank_threads import in_threads
@@ -106,9 +107,11 @@ class SimulatedRanks:
         """Adds the rank or GPU that a deadlock is the fault of, which only the machine knows."""
         rank, gpu, library = _core.machine_at_fault(*self._machine)
         found = {"rank": rank} if rank >= 0 else {"device": f"gpu{gpu}"} if gpu >= 0 else {}
-        blame = {**outcome.get("blame", {}), **found}
-        fields = {"reason_fields": {"call": LIBRARY_CALL}} if library else {}
-        return {**outcome, **({"blame": blame} if blame else {}), **fields}
+        if blame := {**outcome.get("blame", {}), **found}:
+            outcome["blame"] = blame
+        if library:
+            outcome["reason_fields"] = {"call": LIBRARY_CALL}
+        return outcome
 
     def _play_all(self, request: CaseRequest, kept: list[MeasurerOfRanks | Mpi]) -> WorkerAnswer:
         measurer = SingleThreadMeasurer.open(*self._machine)

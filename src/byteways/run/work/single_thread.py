@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from byteways import _core
 from byteways.run.shared.request import CaseRequest
-from byteways.run.work.answer import Outcome, WorkerAnswer
+from byteways.run.work.answer import WorkerAnswer
 from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.measurer import open_session
 from byteways.run.work.outcome import outcome_of, warnings_of
+from byteways.run.work.outcome_fields import Outcome
 from byteways.run.work.rank_ends import device_of, own_ends
 from byteways.run.work.rank_measuring import MeasurerOfRanks, is_direct
 

@@ -20,10 +20,11 @@ from byteways.plan.footprint import flow_buffer_bytes, rotated_cache
 from byteways.plan.reasons import CALL_FAILED
 from byteways.run.shared.protocol import Unavailable
 from byteways.run.shared.request import CaseRequest
-from byteways.run.work.answer import Outcome, WorkerAnswer
+from byteways.run.work.answer import WorkerAnswer
 from byteways.run.work.failures import failed_by, skipped
 from byteways.run.work.measurer import options_of
 from byteways.run.work.outcome import outcome_of
+from byteways.run.work.outcome_fields import Outcome
 
 #: Operations of a batch: a queue holds 1,024 entries, and a slope takes two batches.
 MOST_BATCH = 512
@@ -147,7 +148,7 @@ class _Copies:
         # GPU are 0.4 % faster, by PyTorch and by the driver's call alike (2026-11-25).
         self._stream = torch.cuda.Stream(device=self._device)
 
-    def evidence(self) -> dict[str, Any]:
+    def evidence(self) -> Outcome:
         """Returns the record fields on what moved and checked the bytes, which the native core cannot see."""
         distinct = min(len(self._slots), max(self._done, 1)) * self._case.size_bytes
         return {
