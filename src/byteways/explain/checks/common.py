@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import log
 
+from byteways.explain.bottlenecks.culprits import parts_of
 from byteways.explain.checks.verdict import CHECK_VERDICTS, HIGH, LOW, MISSING, PASS, UNKNOWN, Judged
 from byteways.explain.claims.claim import Claim
 from byteways.explain.results.case_names import describe as named
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.two_runs.comparison import WITHOUT_RESULT, describe
-from byteways.explain.two_runs.suspects import parts_of
 from byteways.plan.interfaces import metric_of
 from byteways.plan.reasons import OUT_OF_TIME
 from byteways.record.record import Record
