@@ -6,8 +6,8 @@ records.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from byteways.explain.claims.claim import Claim, Operand, operand
@@ -38,10 +38,12 @@ class Finding:
     results: tuple[Operand, ...] = ()
     rests_on: tuple[str, ...] = ()
     about: tuple[Hashable, ...] = ()  # what the title names, apart from figures, if others may name it, too
+    data: Mapping[str, Any] = field(default_factory=dict)  # what the sentence says, in fields, for programs
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain data in base units."""
-        plain = {name: value for name, value in vars(self).items() if name not in ("priority", "about")}
+        hidden = ("priority", "about", *(() if self.data else ("data",)))
+        plain = {name: value for name, value in vars(self).items() if name not in hidden}
         return {
             **plain,
             "claims": [claim.to_json() for claim in self.claims],
