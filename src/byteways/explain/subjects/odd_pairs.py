@@ -85,10 +85,10 @@ def odd_pairs(index: Index) -> Iterator[Finding]:
         return
     cause = culprit([case for one in classes for case in one.evidence(index.topology)])
     named = False
-    for place, name in enumerate(cause.names if cause else ()):
+    for name, alike in zip(cause.names, cause.alike, strict=True) if cause else ():
         if _is_part(index.topology, name) and (own := _own(index, found, name)):
             named = True
-            yield _slow_part(index, own, (name, *cause.alike[place]) if cause else (name,))
+            yield _slow_part(index, own, (name, *alike))
     outliers = [groups for groups in found if groups.outliers]
     if outliers and not named:
         yield _outliers(index, outliers)
@@ -177,9 +177,9 @@ def _is_part(topology: Topology, name: str) -> bool:
     return name in topology.names() or joined(*name.replace(">", "-").split("-")[:2]) in links
 
 
-def _own(index: Index, found: Sequence[Groups], name: str) -> Groups | None:
-    """Returns the groups that show a slow part best, with the slower pairs over it alone: the largest size,
-    the shortest routes, the fastest interface.
+def _own(index: Index, found: Sequence[Groups], name: str) -> list[Groups]:
+    """Returns the groups with the slower pairs over a part alone, those first that show it best: the largest
+    size, the shortest routes, the fastest interface.
     """
     own = []
     for groups in found:
@@ -187,10 +187,11 @@ def _own(index: Index, found: Sequence[Groups], name: str) -> Groups | None:
         if slow:
             claim = compare(pool(slow), groups.fast, kind="odd", ways=groups.of, match=None)
             own.append(replace(groups, slow=pool(slow), claim=claim))
-    return min(own, key=lambda one: (-one.size_bytes, _hops(index, one.slow), -one.fast.value), default=None)
+    return sorted(own, key=lambda one: (-one.size_bytes, _hops(index, one.slow), -one.fast.value))
 
 
-def _slow_part(index: Index, groups: Groups, names: Sequence[str]) -> Finding:
+def _slow_part(index: Index, own: Sequence[Groups], names: Sequence[str]) -> Finding:
+    groups, *_ = own
     cells = groups.slow.cells
     name = " or ".join(one for one in names if ">" not in one and _is_part(index.topology, one)) or names[0]
     others = "the others" if len(groups.fast.cells) + len(cells) == groups.of else f"{len(groups.fast.cells)}"
@@ -200,9 +201,10 @@ def _slow_part(index: Index, groups: Groups, names: Sequence[str]) -> Finding:
         f"{count(groups.of, 'pair')} of {index.link_class(cells[0])}, {rate(groups.fast)} on {others} "
         f"({less(groups.claim)}){shared}"
     )
-    what = "its links and clocks" if names[0] in index.topology.names() else "its state and error counters"
-    detail = f"{_figures(groups)} Affected pairs: {_pairs(cells)}. Check {what} first."
-    told = finding(title, detail, Priority.SLOW_LINK, (groups.slow, groups.fast), (groups.claim,))
+    what = "links and clocks" if names[0] in index.topology.names() else "state and error counters"
+    affected = _pairs([cell for one in own for cell in one.slow.cells])
+    detail = f"{_figures(groups)} Affected pairs: {affected}. Check the {what} of {names[0]} first."
+    told = finding(title, detail, Priority.SLOW_LINK, (groups.slow, groups.fast), [one.claim for one in own])
     return replace(told, data={"culprit": names[0], "alike": [*names[1:]], **groups.to_json()})
 
 
