@@ -66,7 +66,11 @@ def test_equal_runs(tmp_path: Path) -> None:
     [
         (lambda a, b: 200.0 if "gpu2" in (a, b) else 396.0, "gpu2", 12),
         (lambda a, b: 200.0 if {a, b} == {"gpu1", "gpu3"} else 396.0, "gpu1-gpu3", 4),
-        (lambda a, b: 200.0 if "gpu0" in (a, b) or b == "gpu1" else 396.0, "gpu0 or nvswitch>gpu1", 16),
+        (
+            lambda a, b: 200.0 if "gpu0" in (a, b) or b == "gpu1" else 396.0,
+            "gpu0 or nvswitch>gpu1",
+            16,
+        ),
     ],
 )
 def test_the_suspect(tmp_path: Path, rate: Rate, suspect: str, slower: int) -> None:

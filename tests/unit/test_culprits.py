@@ -131,6 +131,7 @@ def test_scattered_losses_have_no_culprit() -> None:
 
 def test_parts_of_the_same_cases_are_alike() -> None:
     """Catches one of several parts named as if the cases distinguished it from the others."""
+    assert names(case("cpu1", "cpu1-gpu0", speed=0.8), case("cpu0", "cpu0-gpu1")) == ("cpu1-gpu0",)
     found = culprit([case("gpu0", "gpu0-nvswitch", speed=0.8), case("gpu1")])
     assert found is not None and (found.names, found.alike) == (("gpu0",), (("gpu0-nvswitch",),))
 

@@ -126,8 +126,8 @@ def culprit(cases: Sequence[CaseEvidence]) -> SlowParts | None:
     """Returns the smallest set of parts that explains the slower cases and is not contradicted; None without
     any.
 
-    Among sets of one size the one whose cases are slower most often; among equals a device, then a link, then
-    one direction of it, then others.
+    Among sets of one size the one whose cases are slower most often; among equals a GPU, then a link, then a
+    NUMA domain, then one direction of a link.
     """
     search = _Search(cases)
     found: tuple[_Part, ...] = ()
@@ -213,8 +213,9 @@ class _Search:
 
 
 def _order(name: str) -> tuple[int, str]:
-    """Sort key: a device, a link or pair in any direction, one direction of it, what else a device has."""
-    kind = 3 if " " in name else 2 if ">" in name else 1 if "-" in name else 0
+    """Sort key: a GPU, a link or pair in any direction, a NUMA domain, one direction of a link, a role."""
+    device = 0 if name.startswith("gpu") else 2
+    kind = 4 if " " in name else 3 if ">" in name else 1 if "-" in name else device
     return kind, name
 
 
