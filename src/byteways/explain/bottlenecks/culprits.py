@@ -33,8 +33,9 @@ LEAST_OWN_CASES = 2
 FEW_CASES, OPEN_FRACTION = 4, 0.1
 #: An explanation of a smaller fraction of the slower cases explains nothing.
 LEAST_EXPLAINED = 0.75
-#: Triples are formed of this number of parts, those with most slower cases.
-MOST_IN_TRIPLES = 30
+#: Sets of two and of three are formed of this number of parts, those with most slower cases: some ten
+#: thousand sets each.
+CANDIDATES = {2: 150, 3: 40}
 
 
 @dataclass(frozen=True)
@@ -178,8 +179,7 @@ class _Search:
 
     def best(self, size: int) -> tuple[_Part, ...]:
         """Returns the parts of this number that explain the slower cases best; empty without any."""
-        parts = self._parts if size < MOST_CULPRITS else self._parts[:MOST_IN_TRIPLES]
-        return max(combinations(parts, size), key=self._score, default=())
+        return max(combinations(self._parts[: CANDIDATES.get(size)], size), key=self._score, default=())
 
     def _score(self, parts: Sequence[_Part]) -> tuple[int, float]:
         """Explaining all but what may stay open comes first, then the precision: few cases at full speed."""
