@@ -26,7 +26,6 @@ from functools import partial
 from pathlib import Path
 
 from byteways.explain.bottlenecks.culprits import joined, parts_of
-from byteways.explain.claims.importance import Priority
 from byteways.explain.findings import findings
 from byteways.explain.two_runs.comparison import compare_runs
 from byteways.record.run_folder import RunFolder
@@ -117,8 +116,7 @@ def plan(links: Sequence[str]) -> Iterator[tuple[str, float]]:
 def judge(reference: RunFolder, run: RunFolder, link: str, fraction: float) -> Planted:
     """Compares a run with the healthy one, and reads the findings of the run alone."""
     (found,) = compare_runs((reference, run), ("healthy", "planted"))
-    told = [one for one in findings(run) if one.priority is Priority.SLOW_LINK]
-    alone = tuple(str(one.data["culprit"]) for one in told)
+    alone = tuple(str(one.data["culprit"]) for one in findings(run) if one.data.get("culprit"))
     named = found.suspect.name if found.suspect else ""
     return Planted(link, fraction, len(found.pairs), len(found.slower), len(found.faster), named, alone)
 

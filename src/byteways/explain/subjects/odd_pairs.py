@@ -204,7 +204,8 @@ def _slow_part(index: Index, own: Sequence[Groups], names: Sequence[str]) -> Fin
     what = "links and clocks" if names[0] in index.topology.names() else "state and error counters"
     affected = _pairs([cell for one in own for cell in one.slow.cells])
     detail = f"{_figures(groups)} Affected pairs: {affected}. Check the {what} of {names[0]} first."
-    told = finding(title, detail, Priority.SLOW_LINK, (groups.slow, groups.fast), [one.claim for one in own])
+    priority, claims = _priority(groups, named=True), [one.claim for one in own]
+    told = finding(title, detail, priority, (groups.slow, groups.fast), claims)
     return replace(told, data={"culprit": names[0], "alike": [*names[1:]], **groups.to_json()})
 
 
@@ -231,8 +232,15 @@ def _outliers(index: Index, found: Sequence[Groups]) -> Finding:
     detail = f"{format_size(largest)}, interval {span(cell)} GB/s."
     if len(paths) > 1:
         detail += f" Outliers: {_pairs([one for _, one, _ in claims])}."
-    told = finding(title, detail, Priority.ODD_PAIR, (cell, groups.fast), [one[0] for one in claims])
+    priority = _priority(groups, named=False)
+    told = finding(title, detail, priority, (cell, groups.fast), [one[0] for one in claims])
     return replace(told, data={"culprit": None, "alike": [], **groups.to_json()})
+
+
+def _priority(groups: Groups, *, named: bool) -> Priority:
+    """Returns the entry of a slow part that is named: a problem of the machine unless it is a small one."""
+    large = groups.slow.value <= (1 - GROUP_GAP) * groups.fast.value
+    return Priority.SLOW_LINK if named and large else Priority.ODD_PAIR
 
 
 def _figures(groups: Groups) -> str:
