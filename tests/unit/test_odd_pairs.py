@@ -100,3 +100,14 @@ def test_half_a_class_that_is_slow_is_the_gpu_it_shares(tmp_path: Path, loss: fl
     first = findings(RunFolder(build.write(tmp_path)))[0]
     assert first.data["culprit"] == "gpu2" and first.data["ratio"] == pytest.approx(loss)
     assert len(first.data["groups"][0]["pairs"]) == 6
+
+
+def test_two_slow_ports_leave_two_of_twelve_pairs(tmp_path: Path) -> None:
+    """Would catch steps of equal height, of which none is wider than the groups on both sides together."""
+    build = sample_run.Builder(sample_run.topology(4))
+    for a in range(4):
+        for b in range(4):
+            rate = 2000.0 if a == b else 314.0 if 2 in (a, b) else 353.0 if 1 in (a, b) else 392.0
+            sample_run.pair(build, f"gpu{a}", f"gpu{b}", rate + 0.01 * a)
+    first, second, *_ = findings(RunFolder(build.write(tmp_path)))
+    assert {first.data["culprit"], second.data["culprit"]} == {"gpu1-nvswitch", "gpu2-nvswitch"}

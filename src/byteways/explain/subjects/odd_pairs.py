@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -164,11 +165,19 @@ def _gap(ordered: Sequence[Result]) -> int:
 def _apart(slow: Sequence[float], fast: Sequence[float]) -> bool:
     """Whether the slower of these ascending rates are a group, or few outliers far below the others."""
     gap = fast[0] - slow[-1]
-    if gap >= GROUP_GAP * fast[0] and gap >= fast[-1] - fast[0] + slow[-1] - slow[0]:
+    if gap >= GROUP_GAP * fast[0] and gap >= _span(fast) + _span(slow[::-1]):
         return True
     middle = median(fast)
     scatter = median(abs(value - middle) for value in fast)
     return len(slow) < len(fast) and slow[-1] < middle - max(ODD_SCATTER * scatter, LEAST_LAG * middle)
+
+
+def _span(values: Sequence[float]) -> float:
+    """Returns how far the first group of these sorted rates extends: up to the next gap."""
+    for one, other in pairwise(values):
+        if abs(other - one) >= GROUP_GAP * max(one, other):
+            return abs(one - values[0])
+    return abs(values[-1] - values[0])
 
 
 def _is_part(topology: Topology, name: str) -> bool:
