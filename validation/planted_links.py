@@ -99,11 +99,11 @@ def simulated(folder: Path, name: str, suite: str, only: Sequence[str], seed: in
     return RunFolder(out)
 
 
-def links_of(run: RunFolder) -> list[str]:
-    """Returns the links with a rate that a transfer of a run crosses."""
+def links_of(run: RunFolder) -> tuple[list[str], list[str]]:
+    """Returns the links with a rate: those that a transfer of a run crosses, and the others."""
     used = set[str]().union(*(parts_of(record, run.topology) for record in run.records))
-    links = (joined(link.a, link.b) for link in run.topology.links if link.peak_bytes_per_s)
-    return sorted({*links} & used)
+    links = {joined(link.a, link.b) for link in run.topology.links if link.peak_bytes_per_s}
+    return sorted(links & used), sorted(links - used)
 
 
 def plan(links: Sequence[str]) -> Iterator[tuple[str, float]]:
@@ -121,17 +121,23 @@ def judge(reference: RunFolder, run: RunFolder, link: str, fraction: float) -> P
     return Planted(link, fraction, len(found.pairs), len(found.slower), len(found.faster), named, alone)
 
 
-def of_a_model(name: str, suite: str, only: Sequence[str], seeds: int) -> list[Planted]:
-    """Plants the links of a model, and repeats its healthy run under further seeds."""
+def of_a_model(name: str, suite: str, only: Sequence[str], seeds: int) -> tuple[list[Planted], list[str]]:
+    """Plants the links of a model, and repeats its healthy run under further seeds.
+
+    Returns:
+        What was found; and the links that no transfer crosses, so that none can find them.
+    """
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         run = partial(simulated, Path(folder), name, suite, only)
         reference = run(1, "")
-        cases = [*plan(links_of(reference)), *[("", 1.0)] * (seeds - 1)]
+        crossed, others = links_of(reference)
+        cases = [*plan(crossed), *[("", 1.0)] * (seeds - 1)]
         runs = [
             pool.submit(run, 2 + place, f"slow:{link}:{fraction:g}" if link else "")
             for place, (link, fraction) in enumerate(cases)
         ]
-        return [judge(reference, one.result(), *case) for one, case in zip(runs, cases, strict=True)]
+        found = [judge(reference, one.result(), *case) for one, case in zip(runs, cases, strict=True)]
+        return found, others
 
 
 def row(name: str, found: Iterable[Planted]) -> str:
@@ -168,10 +174,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     everything: list[Planted] = []
     missed: list[str] = []
     for name in chosen.models or names():
-        found = of_a_model(name, chosen.suite, chosen.only or ONLY, chosen.seeds)
+        found, others = of_a_model(name, chosen.suite, chosen.only or ONLY, chosen.seeds)
         print(row(name, found), flush=True)
         everything += found
         missed += [f"{name}: {one}" for one in found if one.missed]
+        missed += [f"{name}: no transfer crosses {', '.join(others)}"] if others else []
     print(row("all (simulated)", everything))
     print(*missed, sep="\n")
     planted = [one for one in everything if one.link]

@@ -54,17 +54,21 @@ def suspect(cases: Sequence[CaseEvidence], missing: Iterable[str] = ()) -> Suspe
     own = Counter({name: number for name, number in own.items() if not name.startswith(ERRORS_ON)})
 
     def best(names: Iterable[str]) -> str:
-        return max(names, key=lambda name: (2 * own[name] / (all_cases[name] + total), -len(name), name))
+        def key(name: str) -> tuple[float, int, bool, str]:
+            return 2 * own[name] / (all_cases[name] + total), -len(name), ">" not in name, name
+
+        return max(names, key=key)
 
     lacking = set(missing) & {*own}
     blamed = {name for name, number in own.items() if _IS_BLAMED(name) and number >= NAMED_SHARE * total}
-    if not lacking and not blamed and (found := _explained(cases)):
-        device = best(failed) if failed else ""
-        # A device that fails halfway may have links with failed cases only.
-        if own[device] <= found.slower:
-            return found
-    name = best(lacking or blamed or failed or own)
-    return Suspect(name, own[name], all_cases[name], total, bool(lacking), (name,))
+    found = None if lacking or blamed else _explained(cases)
+    if found is None:
+        name = best(lacking or blamed or own)
+        found = Suspect(name, own[name], all_cases[name], total, bool(lacking), (name,))
+    # A device that fails halfway may have links with failed cases only. Broken links fail calls on it, too.
+    if not lacking and not blamed and failed and own[device := best(failed)] > found.slower:
+        found = Suspect(device, own[device], all_cases[device], total, names=(device,))
+    return found
 
 
 def _explained(cases: Sequence[CaseEvidence]) -> Suspect | None:
