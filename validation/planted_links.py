@@ -88,15 +88,15 @@ class Planted:
         )
 
 
-def simulated(folder: Path, name: str, suite: str, only: Sequence[str], seed: int, fault: str) -> RunFolder:
-    """Runs a suite on a model under a seed, with a fault unless it is empty."""
+def simulated(folder: Path, name: str, suite: str, only: Sequence[str], seed: int, fault: str) -> Path:
+    """Runs a suite on a model under a seed, with a fault unless it is empty. Returns the folder."""
     model, out = folder / f"{name}-{seed}.toml", folder / f"{name}-{seed}-{fault.replace(':', '-')}"
     model.write_text(with_seed(load(name).text, seed), encoding="utf-8")
     command = [sys.executable, "-m", "byteways", "run", suite, "--machine", str(model), "--out", str(out)]
     command += ["--no-report", *(part for one in only for part in ("--only", one))]
     command += ["--fault", fault] if fault else []
     subprocess.run(command, check=True, capture_output=True, text=True)
-    return RunFolder(out)
+    return out
 
 
 def links_of(run: RunFolder) -> tuple[list[str], list[str]]:
@@ -129,14 +129,16 @@ def of_a_model(name: str, suite: str, only: Sequence[str], seeds: int) -> tuple[
     """
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         run = partial(simulated, Path(folder), name, suite, only)
-        reference = run(1, "")
+        reference = RunFolder(run(1, ""))
         crossed, others = links_of(reference)
         cases = [*plan(crossed), *[("", 1.0)] * (seeds - 1)]
         runs = [
             pool.submit(run, 2 + place, f"slow:{link}:{fraction:g}" if link else "")
             for place, (link, fraction) in enumerate(cases)
         ]
-        found = [judge(reference, one.result(), *case) for one, case in zip(runs, cases, strict=True)]
+        found = [
+            judge(reference, RunFolder(one.result()), *case) for one, case in zip(runs, cases, strict=True)
+        ]
         return found, others
 
 
