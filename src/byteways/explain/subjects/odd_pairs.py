@@ -40,7 +40,8 @@ LEAST_LAG = 0.02
 #: … and their least distance from the median of the others, in median absolute deviations of these.
 ODD_SCATTER = 5.0
 #: Least relative gap between two groups of pairs, however many are in the slower one: a link that lost 5 % is
-#: found whatever the last digit, and equal links of healthy machines differ by less.
+#: found whatever the last digit, and equal links of healthy machines differ by less. The gap must also be
+#: wider than the groups on both sides of it.
 GROUP_GAP = 0.045
 #: Most pairs that a detail lists.
 MOST_LISTED = 6
@@ -113,11 +114,11 @@ class _Class:
         """
         involved = [parts_of(cell.record, topology) for cell in self.members]
         groups = self.groups
-        slow = groups.slow.cells if groups else ()
+        slow = {id(cell) for cell in groups.slow.cells} if groups else set()
         usual = groups.fast.value if groups else median(cell.value for cell in self.members)
         common = frozenset() if groups else frozenset.intersection(*involved)
         return [
-            evidence(parts - common, cell in slow, cell, cell.value / usual, cell.low / usual)
+            evidence(parts - common, id(cell) in slow, cell, cell.value / usual, cell.low / usual)
             for cell, parts in zip(self.members, involved, strict=True)
         ]
 
