@@ -36,7 +36,7 @@ from equal_runs import with_seed
 FRACTIONS = (0.97, 0.95, 0.9, 0.8, 0.7, 0.5)
 #: Links that deliver no more than this are found by one run alone.
 LARGE = 0.95
-#: Most links that may be missed: 6 of 306.
+#: Largest fraction of the planted links that may be missed.
 MISSED = 0.02
 #: Transfers of single flows over every link: what concurrent ones add takes most of the time.
 ONLY = ("sweep=pairs|pairs-read|from-host|to-host|local",)
