@@ -107,10 +107,10 @@ ROOMS = (
     Room("explain.best", "which interface is best: ranking, recommendation, answers, title", _CLAIMS),
     Room(
         "explain.bottlenecks",
-        "prediction of concurrent flows, and what limits slower ones",
-        ("explain.claims", "explain.results", "plan", "topology"),
+        "prediction of concurrent flows, what limits slower ones, and which part is slow",
+        _CLAIMS,
     ),
-    Room("explain.two_runs", "comparison of runs with each other", _CLAIMS),
+    Room("explain.two_runs", "comparison of runs with each other", ("explain.bottlenecks", *_CLAIMS)),
     Room(
         "explain.studies",
         "comparison of a run with a published study",
@@ -124,7 +124,7 @@ ROOMS = (
     Room(
         "explain.checks",
         "verdicts of `check`, and what is normal",
-        ("explain.subjects", "explain.two_runs", *_CLAIMS),
+        ("explain.subjects", "explain.two_runs", "explain.bottlenecks", *_CLAIMS),
     ),
     Room(
         "explain",

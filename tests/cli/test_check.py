@@ -263,9 +263,9 @@ SMALL = ("--machine", "h200-x4", "--only", "interface=copy|kernel,path=gpu*>gpu*
     [
         ("slow:gpu0-nvswitch:0.5", "gpu0-nvswitch"),
         ("down:gpu0-nvswitch", "gpu0-nvswitch"),
-        ("corrupt:gpu0>gpu1:word=7", "gpu0-gpu1"),
-        ("skip:gpu0>gpu1", "gpu0-gpu1"),
-        ("false-peer:gpu0>gpu1", "gpu0-gpu1"),
+        ("corrupt:gpu0>gpu1:word=7", "gpu0>gpu1"),
+        ("skip:gpu0>gpu1", "gpu0>gpu1"),
+        ("false-peer:gpu0>gpu1", "gpu0>gpu1"),
     ],
 )
 def test_faults_are_found(simulated: Path, fault: str, named: str) -> None:

@@ -200,6 +200,17 @@ def test_outliers_are_marked(tmp_path: Path) -> None:
     assert not any(stroke.suspect for stroke in drawn(slowed([]), tmp_path / "healthy").strokes)
 
 
+def test_a_slow_port_alone_is_marked(tmp_path: Path) -> None:
+    """Would catch marks on the ports of healthy GPUs, half of whose pairs are with the slow one."""
+    build = sample_run.Builder(sample_run.topology(3))
+    for a in range(3):
+        for b in range(3):
+            rate = 2000.0 if a == b else 300.0 if 2 in (a, b) else 390.0
+            build.measure("copy", [(f"gpu{a}:device", f"gpu{b}:device", f"gpu{a}")], rate, peak=4800)
+    marked = [stroke.name for stroke in drawn(build, tmp_path).strokes if stroke.suspect]
+    assert marked == ["gpu2 – nvswitch"]
+
+
 def test_a_link_on_the_way_to_a_slow_one_is_not_marked(tmp_path: Path) -> None:
     """Would catch a mark on a healthy link because longer paths over it also cross a slow one."""
     topology = topology_of(library.load("frontier-mi250x"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from byteways.explain.bottlenecks.culprits import CaseEvidence
 from byteways.explain.results.blamed_ranks import blamed_names, ranks_blamed
 from byteways.explain.two_runs.suspects import suspect
 from byteways.record.blame import FailureBlame
@@ -46,8 +47,8 @@ def test_a_rank_that_is_blamed_comes_before_devices() -> None:
     """Catches the first rank's device blamed for a rank that is late, and one of few records that hides a
     slow GPU.
     """
-    late = frozenset({"gpu0", "gpu1", "rank 1 (gpu1)"})
+    late = CaseEvidence(frozenset({"gpu0", "gpu1", "rank 1 (gpu1)"}), True)
     plain = frozenset({"gpu0", "gpu1"})
-    for number, name in ((1, "rank 1 (gpu1)"), (4, "gpu1")):
-        found = suspect([late, *[plain] * 8], [late, *[plain] * number])
+    for number, name in ((1, "rank 1 (gpu1)"), (4, "gpu0")):
+        found = suspect([late, *(CaseEvidence(plain, place < number) for place in range(8))])
         assert found is not None and found.name == name

@@ -66,7 +66,11 @@ def test_equal_runs(tmp_path: Path) -> None:
     [
         (lambda a, b: 200.0 if "gpu2" in (a, b) else 396.0, "gpu2", 12),
         (lambda a, b: 200.0 if {a, b} == {"gpu1", "gpu3"} else 396.0, "gpu1-gpu3", 4),
-        (lambda a, b: 200.0 if "gpu0" in (a, b) or b == "gpu1" else 396.0, "gpu0", 16),
+        (
+            lambda a, b: 200.0 if "gpu0" in (a, b) or b == "gpu1" else 396.0,
+            "gpu0 or nvswitch>gpu1",
+            16,
+        ),
     ],
 )
 def test_the_suspect(tmp_path: Path, rate: Rate, suspect: str, slower: int) -> None:
@@ -327,7 +331,7 @@ def test_json_has_every_claim(tmp_path: Path) -> None:
     found = compared(tmp_path, pairs_run(), pairs_run(lambda a, b: 200.0 if a == "gpu0" else 396.0))
     data = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert data["compared"] == len(data["cases"]) == 24
-    assert (data["slower_cases"], data["suspect"]["name"], data["same_gpus"]) == (6, "gpu0", True)
+    assert (data["slower_cases"], data["suspect"]["name"], data["same_gpus"]) == (6, "gpu0>nvswitch", True)
     case = data["cases"][0]
     assert case["speed"] == pytest.approx(case["claim"]["effect"])
     assert case["case_id"] in case["claim"]["first"]["case_ids"]

@@ -202,6 +202,7 @@ def test_latencies_are_paired_by_who_walks(tmp_path: Path) -> None:
         (plants_of_pages.sentence_slower_way, "faster ways"),
         (plants_of_pages.sentence_median_of_unlike, "medians"),
         (plants_of_pages.sentence_outlier_among_outliers, "outliers"),
+        (plants_of_pages.sentence_more_slow_pairs, "outliers"),
         (plants_of_pages.sentence_as_predicted, "predictions"),
         (plants_of_pages.sentence_tie_by_path, "ties"),
     ],

@@ -157,9 +157,10 @@ def test_scatter_of_a_class_is_no_odd_pair() -> None:
             for (a, b), rate in zip(pairs, rates, strict=True)
         )
     )
-    assert list(odd_pairs.odd_of(members)) == []
+    assert odd_pairs.groups_of(members) is None
     slow = replace(members[0], value=200 * GB)
-    assert [cell.value for _, cell, _ in odd_pairs.odd_of([slow, *members[1:]])] == [200 * GB]
+    found = odd_pairs.groups_of([slow, *members[1:]])
+    assert found is not None and [cell.value for cell in found.slow.cells] == [200 * GB]
 
 
 def test_relays_pay_from_where_they_always_do() -> None:

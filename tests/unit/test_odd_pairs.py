@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from byteways.explain.claims.importance import Priority
 from byteways.explain.findings import findings
 from byteways.record.run_folder import RunFolder
 from byteways.topology.routes import route
@@ -31,8 +32,9 @@ def test_odd_pairs_name_the_gpu_they_share(tmp_path: Path) -> None:
             if a != b:
                 sample_run.pair(build, f"gpu{a}", f"gpu{b}", 300.0 if 5 in (a, b) else 394.0)
     first = findings(RunFolder(build.write(tmp_path)))[0]
-    assert first.title.startswith("gpu0>gpu5 is an outlier: copy issued by the destination gets 300 GB/s")
-    assert first.detail.endswith("All of them involve gpu5: check its links and clocks first.")
+    assert first.priority is Priority.SLOW_LINK
+    assert (first.data["culprit"], first.data["alike"][0]) == ("gpu5", "gpu5-nvswitch")
+    assert [len(group["pairs"]) for group in first.data["groups"]] == [14, 42]
 
 
 @pytest.mark.parametrize("slow", [394.0, 390.0])
@@ -60,14 +62,15 @@ def frontier_pairs(slow: frozenset[int], slow_to: float = 0.5, **options: float)
     return build
 
 
-@pytest.mark.parametrize("link", [(0, 1), (0, 6), (1, 5)])
+@pytest.mark.parametrize("link", [(0, 1), (0, 6), (1, 5), (2, 4)])
 def test_a_link_at_half_its_rate_is_named(tmp_path: Path, link: tuple[int, int]) -> None:
     """Would catch a bad link of a class with two links only, or one that hides behind the routes over it."""
     first = findings(RunFolder(frontier_pairs(frozenset(link)).write(tmp_path)))[0]
     paths = {f"gpu{a}>gpu{b}" for a, b in (link, link[::-1])}
-    assert first.title.split(" is an outlier: ")[0] in paths
-    assert "kernel issued by the destination" in first.title
-    assert "(50 % less)" in first.title
+    assert (
+        first.data["culprit"] == f"gpu{link[0]}-gpu{link[1]}" and {*first.data["groups"][0]["pairs"]} == paths
+    )
+    assert first.data["ratio"] == pytest.approx(0.5)
 
 
 def test_a_sound_node_has_no_odd_pair(tmp_path: Path) -> None:
@@ -86,13 +89,25 @@ def test_ways_over_other_gpus_are_held_against_equal_ones(tmp_path: Path) -> Non
     assert any(title.startswith("Between GPUs (routed, 100 GB/s), kernel") for title in said)
 
 
-def test_half_a_class_that_is_slow_is_the_gpu_it_shares(tmp_path: Path) -> None:
-    """Would catch a GPU's only link that is at half its rate, and so half the pairs of four GPUs."""
+@pytest.mark.parametrize("loss", [0.5, 0.8, 0.9, 0.95])
+def test_half_a_class_that_is_slow_is_the_gpu_it_shares(tmp_path: Path, loss: float) -> None:
+    """Would catch a GPU's only link that is slow, and so half the pairs of four GPUs."""
     build = sample_run.Builder(sample_run.topology(4))
     for a in range(4):
         for b in range(4):
             if a != b:
-                sample_run.pair(build, f"gpu{a}", f"gpu{b}", 197.0 if 2 in (a, b) else 394.0)
+                sample_run.pair(build, f"gpu{a}", f"gpu{b}", 394.0 * (loss if 2 in (a, b) else 1.0))
     first = findings(RunFolder(build.write(tmp_path)))[0]
-    assert "(50 % less)" in first.title
-    assert first.detail.endswith("All of them involve gpu2: check its links and clocks first.")
+    assert first.data["culprit"] == "gpu2" and first.data["ratio"] == pytest.approx(loss)
+    assert len(first.data["groups"][0]["pairs"]) == 6
+
+
+def test_two_slow_ports_leave_two_of_twelve_pairs(tmp_path: Path) -> None:
+    """Would catch steps of equal height, of which none is wider than the groups on both sides together."""
+    build = sample_run.Builder(sample_run.topology(4))
+    for a in range(4):
+        for b in range(4):
+            rate = 2000.0 if a == b else 314.0 if 2 in (a, b) else 353.0 if 1 in (a, b) else 392.0
+            sample_run.pair(build, f"gpu{a}", f"gpu{b}", rate + 0.01 * a)
+    first, second, *_ = findings(RunFolder(build.write(tmp_path)))
+    assert {first.data["culprit"], second.data["culprit"]} == {"gpu1-nvswitch", "gpu2-nvswitch"}

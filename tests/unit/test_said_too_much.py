@@ -21,7 +21,7 @@ from byteways.explain.claims.wording import (
 )
 from byteways.explain.findings import disambiguate_titles
 from byteways.explain.results.summary import Result, cells, pool
-from byteways.explain.subjects.odd_pairs import odd_of
+from byteways.explain.subjects.odd_pairs import groups_of
 from byteways.record.record import Record
 from tests.changed import replace
 from tests.report.few_records import GB, GIB, flow, in_rounds, record
@@ -91,11 +91,11 @@ def test_the_best_names_what_is_faster_on_few_paths() -> None:
 def test_an_outlier_is_compared_with_sound_pairs() -> None:
     """Catches "gets 197 where 10 pairs get 197 to 392", whose other outliers are among the ten."""
     rates = [197.0 if "gpu0" in path else 392.0 for path in PAIRS]
-    odd = list(odd_of(found(*every("copy", *rates))))
-    assert {cell.record.path for _, cell, _ in odd} == {
+    groups = groups_of(found(*every("copy", *rates)))
+    assert groups is not None and {cell.record.path for cell in groups.slow.cells} == {
         f"{one}>{other}" for one, other in PAIRS if "gpu0" in (one, other)
     }
-    assert all(min(other.value for other in rest.cells) > 300 * GB for _, _, rest in odd)
+    assert min(other.value for other in groups.fast.cells) > 300 * GB
 
 
 def test_figures_for_one_thing_are_distinguished() -> None:

@@ -107,13 +107,17 @@ def _median(finding: Mapping[str, Any], best: Sequence[Case], name: str) -> Iter
 
 
 def _outlier(finding: Mapping[str, Any], best: Sequence[Case], name: str) -> Iterator[Statement]:
-    """What an outlier is compared with does not contain its own figure."""
-    if " is an outlier" not in finding["title"] or len(finding.get("results") or []) < 2:
+    """What slower pairs are compared with does not contain their own figure; as many are slow as it says."""
+    slow = re.search(r" is slow: .* on (\d+) of \d+ pairs? of ", finding["title"])
+    if (not slow and " is an outlier" not in finding["title"]) or len(finding.get("results") or []) < 2:
         return
     least = finding["results"][1]["least"]
     yield check(
         "outliers", name, all(case.value < least for case in best), f"others get {least / 1e9:.3g} GB/s, too"
     )
+    if slow:
+        paths = {case.record["path"] for case in best}
+        yield check("outliers", f"{name}: pairs", len(paths) == int(slow[1]), f"{len(paths)} are slow")
 
 
 def _as_predicted(finding: Mapping[str, Any], name: str) -> Iterator[Statement]:

@@ -94,6 +94,15 @@ def sentence_outlier_among_outliers(run: RunData, data: Data) -> bool:
     return False
 
 
+def sentence_more_slow_pairs(run: RunData, data: Data) -> bool:
+    """A slow link with more slow pairs than there are."""
+    ordered = sorted(_plain(run), key=lambda case: case.value)
+    if len(ordered) < 2 or ordered[0].value >= ordered[-1].value:
+        return False
+    title = "gpu9-nvswitch is slow: copy reaches less on 3 of 4 pairs of NVLink4 ×18, more on the others"
+    return _appended(data, title, "", [_operand(ordered[0]), _operand(ordered[-1])])
+
+
 def sentence_as_predicted(run: RunData, data: Data) -> bool:
     """Half of a prediction that is no significant difference."""
     for finding in data["findings"]:

@@ -112,7 +112,7 @@ def _words(quoted: Quoted, finding: Mapping[str, Any], name: str) -> Iterator[St
     title, detail, claims = finding["title"], finding["detail"], quoted.claims
     verdicts = [claim["verdict"] for claim in claims]
     told = bool(claims) or "claims" in finding
-    if re.search(r"\b(fastest|[Ll]east energy|leads with|outlier)\b", title):
+    if re.search(r"\b(fastest|[Ll]east energy|leads with|outlier|is slow)\b", title):
         led = LEADS in verdicts or TRAILS in verdicts
         yield check("fastest", name, led if told else None, "no claim leads")
     results = finding.get("results") or []

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from math import log
 
+from byteways.explain.bottlenecks.culprits import parts_of
 from byteways.explain.checks.verdict import CHECK_VERDICTS, FAIL, MISSING, UNKNOWN, Bounds, CaseLabels, Judged
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import least_change
@@ -14,7 +15,6 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import variant_of
 from byteways.explain.two_runs.comparison import WITHOUT_RESULT, describe
-from byteways.explain.two_runs.suspects import parts_of
 from byteways.plan.case import Buffer
 from byteways.plan.interfaces import OF_ALL, metric_of
 from byteways.plan.reasons import OUT_OF_TIME

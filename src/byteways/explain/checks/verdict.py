@@ -8,7 +8,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from byteways.explain.claims.claim import Claim
+from byteways.explain.bottlenecks.culprits import CaseEvidence, evidence
+from byteways.explain.claims.claim import Claim, cells_of
 from byteways.explain.claims.compare import HasInterval, least_change
 from byteways.explain.claims.wording import UNDECIDED
 from byteways.explain.two_runs.paired_cases import DEFAULT_LEAST_EFFECT
@@ -75,7 +76,7 @@ class Judged:
     interval: tuple[float, float] | None = None  # of `speed`, simultaneous over all cases
     basis: str = ""  # what the expectation rests on: `3 machines`, `at least 380 GB/s`
     reason: str = ""  # why it is MISSING or UNKNOWN, or FAIL without a result
-    parts: frozenset[str] = frozenset()  # what it involves (suspects.py)
+    parts: frozenset[str] = frozenset()  # what it involves (culprits.py)
     claim: Claim | None = None
     least_change: float | None = None  # the least loss that would have been found, as a part of 1
     labels: CaseLabels | None = None  # None for what is no case
@@ -83,6 +84,14 @@ class Judged:
     @property
     def failing(self) -> bool:
         return self.verdict in FAILING
+
+    @property
+    def evidence(self) -> CaseEvidence:
+        """What it says of the parts that it involves: failing or not, at which speed."""
+        if self.claim is None or self.speed is None or self.interval is None:
+            return CaseEvidence(self.parts, self.failing)
+        result = cells_of(self.claim.sides[0])[0]
+        return evidence(self.parts, self.failing, result, self.speed, self.interval[0])
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain data in base units; None where there is no number."""
@@ -157,8 +166,8 @@ class CheckedCases:
     @cached_property
     def suspect(self) -> Suspect | None:
         """What most failing cases have in common; None without any."""
-        judged = [one.parts for one in self.cases if one.verdict != UNKNOWN and one.parts]
-        return suspect(judged, [one.parts for one in self.failing if one.parts], self.missing_links)
+        judged = [one.evidence for one in self.cases if one.verdict != UNKNOWN and one.parts]
+        return suspect(judged, self.missing_links)
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain data in base units, with every claim."""

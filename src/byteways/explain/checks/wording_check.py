@@ -56,7 +56,8 @@ def suspicion(check: CheckedCases) -> str:
     missing = f"the link {found.name} is missing: " if found.missing else ""
     share = f"{found.slower} of {count(found.of, 'failing case')} involve {found.name}"
     with_it = count(found.compared, "case")
-    return f"{missing}{share}, and {found.slower} of the {with_it} with it fail"
+    it = "it" if len(found.names) == 1 else "one of them"
+    return f"{missing}{share}, and {found.slower} of the {with_it} with {it} fail"
 
 
 def whole_summary(check: CheckedCases) -> str:

@@ -6,8 +6,8 @@ records.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from byteways.explain.claims.claim import Claim, Operand, operand
@@ -38,6 +38,7 @@ class Finding:
     results: tuple[Operand, ...] = ()
     rests_on: tuple[str, ...] = ()
     about: tuple[Hashable, ...] = ()  # what it names, except figures, if others may name it, too
+    data: Mapping[str, Any] = field(default_factory=dict)  # what the sentence says, in fields, for programs
     simulated: bool = False
     traits: str = ""  # in what it differs from another finding about the same
 
@@ -56,6 +57,7 @@ class Finding:
             "claims": [claim.to_json() for claim in self.claims],
             "results": [asdict(result) for result in self.results],
             "rests_on": self.rests_on,
+            **({"data": dict(self.data)} if self.data else {}),
         }
 
 

@@ -40,6 +40,7 @@ class Priority(Enum):
     FAILED_CASES = 900.0
     DAMAGED_FILES = 890.0
     MISSING_LINK = 880.0
+    SLOW_LINK = 870.0
     REPEATED_STUDY = 850.0
     # Something is slower than its equals.
     ODD_PAIR = 799.0

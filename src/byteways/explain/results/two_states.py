@@ -30,7 +30,7 @@ BY_CHANCE = 0.15
 #: Probability to call normal rounds two states.
 LEVEL = 0.025
 #: Fewer cases cannot reach that level: they have two states if all that move are divided.
-FEW_CASES = 4
+FEW_MOVING = 4
 #: Of the widest range of like cases: one below stayed in one state, and shows nothing.
 _LEAST_RANGE = 0.2
 
@@ -45,7 +45,7 @@ def have_two_states(cases: Sequence[Sequence[float]]) -> bool:
     widest = max((max(values) - min(values) for values in cases), default=0.0)
     moving = [values for values in cases if max(values) - min(values) > _LEAST_RANGE * widest]
     divided = sum(_left_within(values) < _LEFT_WITHIN[len(values)] for values in moving)
-    if len(moving) < FEW_CASES:
+    if len(moving) < FEW_MOVING:
         return 0 < divided == len(moving)
     return divided > 0 and _at_least(divided, len(moving)) <= LEVEL
 

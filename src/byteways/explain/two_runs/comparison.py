@@ -12,6 +12,7 @@ from math import log
 from typing import Any
 
 from byteways.errors import BytewaysError
+from byteways.explain.bottlenecks.culprits import parts_of
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare_all
 from byteways.explain.results.blamed_ranks import blamed_in
@@ -21,7 +22,7 @@ from byteways.explain.two_runs.environments import differences
 from byteways.explain.two_runs.paired_cases import DEFAULT_LEAST_EFFECT, ComparedCases, PairedCase
 from byteways.explain.two_runs.pooled import pooled_changes
 from byteways.explain.two_runs.setting import method_changed
-from byteways.explain.two_runs.suspects import missing_links, parts_of
+from byteways.explain.two_runs.suspects import missing_links
 from byteways.explain.two_runs.wording_comparison import page, whole_summary
 from byteways.record.simulation_mark import is_simulated
 from byteways.topology.model import Topology

@@ -8,6 +8,7 @@ from functools import cached_property
 from math import log
 from typing import Any
 
+from byteways.explain.bottlenecks.culprits import CaseEvidence, evidence
 from byteways.explain.claims.claim import UNDECIDED_FACTOR, Claim
 from byteways.explain.claims.compare import least_change
 from byteways.explain.results.summary import Result
@@ -30,7 +31,7 @@ class PairedCase:
     first: Result
     second: Result
     claim: Claim
-    parts: frozenset[str] = frozenset()  # what it involves (suspects.py)
+    parts: frozenset[str] = frozenset()  # what it involves (culprits.py)
     least_effect: float = DEFAULT_LEAST_EFFECT
 
     @property
@@ -59,6 +60,12 @@ class PairedCase:
     def undecided(self) -> bool:
         """Whether it does not differ by a comparison that would not have found each loss that matters."""
         return not self.claim.differ and least_change(self.claim) > self.least_effect
+
+    @property
+    def evidence(self) -> CaseEvidence:
+        """What it says of the parts that it involves: affected or not, at which speed."""
+        affected = self.slower or self.newly_serialised
+        return evidence(self.parts, affected, self.second, self.speed, self.interval[0])
 
     @property
     def newly_serialised(self) -> bool:
@@ -122,9 +129,10 @@ class ComparedCases:
         """What explains affected and missing cases best, of two runs with equal GPUs; None without any."""
         if not self.same_gpus:
             return None
-        compared = [*(pair.parts for pair in self.pairs), *self.missing]
-        affected = [*(pair.parts for pair in self.affected), *self.missing]
-        return suspect(compared, affected, self.missing_links)
+        return suspect(
+            [*(pair.evidence for pair in self.pairs), *(CaseEvidence(parts, True) for parts in self.missing)],
+            self.missing_links,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain data in base units, with every claim."""

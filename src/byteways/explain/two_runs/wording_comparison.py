@@ -90,7 +90,8 @@ def suspicion(compared: ComparedCases) -> str:
 def common_part(found: Suspect, state: str) -> str:
     """Says what cases in this state have in common: '12 of 12 slower cases involve gpu2, and …'."""
     share = f"{found.slower} of {count(found.of, f'{state} case')} involve {found.name}"
-    told = f"{share}, and {found.slower} of the {count(found.compared, 'case')} with it are {state}"
+    it = "it" if len(found.names) == 1 else "one of them"
+    told = f"{share}, and {found.slower} of the {count(found.compared, 'case')} with {it} are {state}"
     return f"the link {found.name} is missing: {told}" if found.missing else told
 
 

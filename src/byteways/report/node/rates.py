@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.explain.best.representative import representatives
+from byteways.explain.bottlenecks.culprits import joined
 from byteways.explain.claims.finding import Finding
 from byteways.explain.claims.phrases import percent, supported
 from byteways.explain.claims.wording import OUTLIER_LINK
@@ -99,11 +100,14 @@ def _crossed(topology: Topology, source: str, destination: str) -> Iterable[tupl
 
 
 def _suspects(index: Index, findings: Sequence[Finding]) -> dict[Link, str]:
-    """Returns what is wrong with a link: at least half of the paths over it are outliers, or failed.
+    """Returns what is wrong with a link: a finding names it, or half of its paths are outliers or failed.
 
     Only the paths of the link alone count where there are any: others may be slow because of another link.
     """
-    odd = dict.fromkeys(_outliers(findings), OUTLIER_LINK)
+    named = {
+        link: OUTLIER_LINK for link in index.topology.links if joined(link.a, link.b) in _named(findings)
+    }
+    odd = {} if named else dict.fromkeys(_outliers(findings), OUTLIER_LINK)
     failed: dict[str, str] = {}
     tried: dict[str, tuple[str, str]] = {}
     for record in index.records:
@@ -125,12 +129,18 @@ def _suspects(index: Index, findings: Sequence[Finding]) -> dict[Link, str]:
         if len(crossed) == 1:
             alone.setdefault(crossed[0], []).append(path)
     reasons = {**odd, **failed}
-    suspects = {}
+    suspects = dict(named)
     for link, paths in {**over, **alone}.items():
         wrong = [path for path in paths if path in reasons]
         if wrong and 2 * len(wrong) >= len(paths):
             suspects[link] = reasons[wrong[0]]
     return suspects
+
+
+def _named(findings: Sequence[Finding]) -> set[str]:
+    """Returns the links that findings name as the cause of slow pairs, in either direction."""
+    names = {str(name) for one in findings for name in (one.data.get("culprit"), *one.data.get("alike", ()))}
+    return {joined(*name.split(">")) if ">" in name else name for name in names}
 
 
 def _outliers(findings: Sequence[Finding]) -> list[str]:
