@@ -9,6 +9,7 @@ from typing import Any
 
 from byteways.explain.studies.claims import Verdict, judge
 from byteways.explain.studies.verdicts import FAILS_HERE, HOLDS, UNTESTED
+from byteways.record.simulation_mark import MEASURED, Voice
 from byteways.studies.study import ClaimCheck, PublishedClaim
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
@@ -69,6 +70,7 @@ class FakeSheet:
     half_width: float = 0.0
     assumed: bool = False
     guessed: bool = False
+    voice: Voice = MEASURED
     hardware = FakeHardware()
 
     @property

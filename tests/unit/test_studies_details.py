@@ -12,6 +12,7 @@ from byteways.explain.studies.numbers import size_of
 from byteways.explain.studies.outcome import FigureOutcome
 from byteways.explain.studies.rows import ValueRow
 from byteways.explain.studies.scope import scope
+from byteways.record.simulation_mark import MEASURED
 from tests.report.run_builder import GIB, MIB
 from tests.unit import machines
 
@@ -33,7 +34,8 @@ def test_map_of_a_study() -> None:
             row("copy", GIB, 30.0, 0.6),
             row("kernel", GIB, 20.0),
             row("kernel", MIB, None),
-        )
+        ),
+        MEASURED,
     )
     assert found.title == "Copies (Fig. 3), measured, GB/s and part of the peak"
     assert found.headings == ("method", "1 MiB", "1 GiB")
@@ -44,7 +46,7 @@ def test_map_of_a_study() -> None:
 
 def test_map_of_equal_values() -> None:
     """Catches a division by a range of nothing."""
-    found = study_topic._map(figure(row("copy", MIB, 10.0), row("copy", GIB, 10.0)))
+    found = study_topic._map(figure(row("copy", MIB, 10.0), row("copy", GIB, 10.0)), MEASURED)
     assert found.heat == ((None, 0.0, 0.0),)
     assert found.title == "Copies (Fig. 3), measured, GB/s"
 

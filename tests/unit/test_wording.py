@@ -79,7 +79,7 @@ def test_no_greater_time_is_faster() -> None:
 
 
 @pytest.mark.parametrize(
-    ("effect", "said"), [(3.9, "3.9 times"), (999.0, "999 times"), (1500.0, "more than 1000 times")]
+    ("effect", "said"), [(3.9, "3.9 times"), (99.0, "99 times"), (1500.0, "over 100 times")]
 )
 def test_factors_of_claims(effect: float, said: str) -> None:
     """Catches a factor with digits that nobody needs, and a bound told of small ones."""

@@ -190,10 +190,10 @@ def _print(
 
 
 def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) -> int:
-    """Measures the question and answers it, on a real machine within LIMIT_S."""
+    """Measures the question and answers it, on a real machine within the question's limit."""
     from byteways.explain.best.answers import answers, left_out
     from byteways.plan.budget import BudgetError
-    from byteways.plan.question import ANSWER_WITHIN_S, host_alone
+    from byteways.plan.question import host_alone
     from byteways.record.simulation_mark import voice
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.simulation import simulation_of
@@ -203,7 +203,7 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
     began = time.monotonic()
     simulation = simulation_of(machine, None)
     # A simulated answer must not depend on the speed of this machine.
-    limit = TimeLimit(None if simulation else ANSWER_WITHIN_S, began)
+    limit = TimeLimit(None if simulation else asked.answer_within_s, began)
     with private_folder() as own:
         try:
             with _gpus_wanted(simulation is not None or not host_alone(asked)):
@@ -211,12 +211,12 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
         except Interrupted as stopped:
             if limit.over:
                 raise _no_time(
-                    ANSWER_WITHIN_S, "the devices of this machine were still being opened"
+                    asked.answer_within_s, "the devices of this machine were still being opened"
                 ) from stopped
             say(f"interrupted by {stopped}")
             return ExitStatus.INTERRUPTED
         except BudgetError as error:
-            raise _no_time(ANSWER_WITHIN_S, f"{error.cause}, as estimated") from error
+            raise _no_time(asked.answer_within_s, f"{error.cause}, as estimated") from error
         took_s = time.monotonic() - began
         kept = f" into {out}" if out else ""
         say(f"{voice(simulation is not None).measured} now{kept}, in {took_s:.1f} s")

@@ -111,9 +111,10 @@ SUSTAINED_LOAD_S = 3.0
 #: Start of a worker including the probe, and context and kernels per GPU; later workers do not probe.
 WORKER_START_S, START_GPU_S = 0.5, 0.9
 FURTHER_GPU_S = 0.4
-#: What ranks on GPUs add to the start of their processes: the launcher, and communicators of the library.
-#: Starts on two H100 took 4.5 s (median, examples/h100x2-ranks/launch-modes), of which 1.3 s are above.
-GPU_RANKS_START_S = 3.2
+#: What ranks on GPUs add to the start of their processes, and for each: the launcher, and communicators of
+#: the library. Starts on two H100 took 4.5 s (median, examples/h100x2-ranks/launch-modes), of which 1.3 s are
+#: above; on four some 0.7 s more.
+GPU_RANKS_START_S, RANK_START_S = 2.5, 0.35
 
 
 @dataclass(frozen=True)
@@ -122,10 +123,13 @@ class Estimator:
 
     topology: Topology
     capabilities: Capabilities
-    gpus: int | None = None  # that workers open; None: all
+    gpus: int | None = None  # that workers open; None: all that can be
 
     def _opened(self) -> int:
-        return len(self.topology.names("gpu")) if self.gpus is None else self.gpus
+        if self.gpus is not None:
+            return self.gpus
+        known = self.capabilities.devices  # without those that no runtime opened, or that a setting excludes
+        return sum(name in known for name in self.topology.names("gpu"))
 
     def start_s(self) -> float:
         """Seconds before the first case of the run."""
@@ -138,7 +142,7 @@ class Estimator:
     def ranks_start_s(self, case: Case) -> float:
         """Seconds that the processes of a case take to start if it needs ranks on GPUs; else 0."""
         on_gpus = any(kind_of(device) == "gpu" for device in case.devices)
-        return GPU_RANKS_START_S if case.ranks and on_gpus else 0.0
+        return GPU_RANKS_START_S + RANK_START_S * len(case.ranks) if case.ranks and on_gpus else 0.0
 
     def case_s(self, case: Case, budget_s: float, rounds: int = 1) -> float:
         """Returns the seconds of one round of a case with existing buffers.

@@ -22,6 +22,8 @@ PROCESS, RANKS = "process", "ranks"
 PLACES_OF_BUFFERS = (PROCESS, RANKS)
 #: Seconds in which a question is measured and answered: what is not measured by then is left out.
 ANSWER_WITHIN_S = 10.0
+#: The same for collectives: ranks start, and build the communicators of each library.
+COLLECTIVE_WITHIN_S = 25.0
 #: Characters that make a word a glob.
 GLOB = frozenset("*?[")
 
@@ -40,6 +42,11 @@ class Question:
     @property
     def is_collective(self) -> bool:
         return self.pattern in COLLECTIVES
+
+    @property
+    def answer_within_s(self) -> float:
+        """Seconds in which it is measured and answered on a real machine."""
+        return COLLECTIVE_WITHIN_S if self.is_collective else ANSWER_WITHIN_S
 
     @property
     def between(self) -> str:

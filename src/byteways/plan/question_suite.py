@@ -16,8 +16,8 @@ from byteways.topology.device_names import IDENTIFIER, devices_named
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
-#: Seconds for the run. Estimates are conservative; LIMIT_S ends what takes longer.
-BUDGET_S = 9.0
+#: Seconds of an answer that are no measuring. Estimates are conservative; the limit ends what takes longer.
+RESERVED_S = 1.0
 #: Seconds of samples for each way, in all its rounds.
 CASE_BUDGET_S = 0.45
 
@@ -36,7 +36,7 @@ def _head(asked: Question) -> str:
     title = f"Which way for {format_size(asked.size_bytes)} {asked.between}"
     return (
         f'name = "best"\ntitle = {json.dumps(title)}\nrounds = 3\nprecision = 0.01\n'
-        f"budget_s = {BUDGET_S}\ncase_budget_s = {CASE_BUDGET_S}"
+        f"budget_s = {max(asked.answer_within_s - RESERVED_S, RESERVED_S)}\ncase_budget_s = {CASE_BUDGET_S}"
     )
 
 
