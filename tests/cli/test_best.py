@@ -105,7 +105,7 @@ def test_a_question_about_the_host_opens_no_gpu(
         (["gpu0", "gpu1", "1GiB", "nowhere"], "nowhere is not a run folder"),
         (["gpu0", "gpu1", "1GiB", "RUN", "--machine", "h200-x4"], "--machine is for a measurement; "),
         (["gpu0", "gpu1", "1GiB", "RUN", "--out", "x"], "--out is for a measurement; "),
-        (["gpu0", "gpu1", "3MiB", "RUN"], "3 MiB was not measured from gpu0 to gpu1"),
+        (["gpu0", "gpu1", "3MiB", "RUN"], "the run has no result of 3 MiB from gpu0 to gpu1"),
         (["gup0", "gpu1", "1GiB", "RUN"], "unknown device 'gup0'\nhint: did you mean 'gpu0'? devices: "),
         (
             ["allredcue", "64KiB"],

@@ -286,8 +286,18 @@ def several_sizes(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 @pytest.mark.parametrize(
     ("words", "more", "what", "hint"),
     [
-        (("gpu0", "gpu1", "2MiB"), {}, "2 MiB was not measured from gpu0 to gpu1", "gpu0 gpu1 1MiB RUN"),
-        (("gpu0", "gpu1", "1TiB"), {}, "1 TiB was not measured from gpu0 to gpu1", "gpu0 gpu1 1GiB RUN"),
+        (
+            ("gpu0", "gpu1", "2MiB"),
+            {},
+            "the run has no result of 2 MiB from gpu0 to gpu1",
+            "gpu0 gpu1 1MiB RUN",
+        ),
+        (
+            ("gpu0", "gpu1", "1TiB"),
+            {},
+            "the run has no result of 1 TiB from gpu0 to gpu1",
+            "gpu0 gpu1 1GiB RUN",
+        ),
         (("gpu0", "gpu9", "1MiB"), {}, "unknown device 'gpu9'", "devices: cpu0"),
         (("gpu0", "gpu1", "0"), {}, "'0' is not a whole, positive number of bytes", "write a size"),
         (("gpu0", "gpu1", "1MiB"), {"within": "rank"}, "unknown --within 'rank'", "did you mean 'ranks'"),

@@ -110,7 +110,7 @@ OF_MEASURING = re.compile(r"(?<![\w/.{-])measur(ed?|es|ing|ements?)(?![\w-]|\.\w
 #: What prints or draws sentences on a run.
 SHOWING = ("explain", "report", "cli/overview.py", "cli/show.py", "cli/node_text.py", "library.py")
 #: Hints and reasons of verbs, which name the kinds of runs or say what to do: not what a run shows.
-OF_VERBS = ("explain/best/answers.py", "explain/checks/", "explain/two_runs/comparison.py")
+OF_VERBS = ("explain/checks/", "explain/two_runs/comparison.py")
 #: Fields of a record, or of what follows from one, whose text the measuring code writes.
 RECORDED = frozenset({"reason", "advice", "peak_source", "engine_evidence", "why_left_out", "told"})
 

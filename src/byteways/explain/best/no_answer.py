@@ -95,7 +95,7 @@ def not_ranked(index: Index, asked: Question, named: str, members: Sequence[Resu
     if any("page-size" in cell.warning_ids for cell in members):
         return NoAnswer(named, "not ranked: the memory is on pages of another size than asked for", now)
     rounds = max(cell.rounds for cell in members)
-    reason = f"not ranked: measured in {count(rounds, 'round')}, and a ranking needs 3"
+    reason = f"not ranked: {index.voice.measured} in {count(rounds, 'round')}, and a ranking needs 3"
     return NoAnswer(named, reason, f"byteways run --rounds 3; or {now}")
 
 
@@ -107,7 +107,7 @@ def no_results(index: Index, asked: Question, name: str) -> BytewaysError:
         what += " between ranks"
     if asked.memory is not None:
         what += f" with {asked.memory} memory"
-    cells = _between(index, asked)
+    cells, measured = _between(index, asked), index.voice.measured
     if index.void and not cells:
         return BytewaysError(
             what,
@@ -116,11 +116,11 @@ def no_results(index: Index, asked: Question, name: str) -> BytewaysError:
         )
     if not cells:
         paths = _common([cell.record.path for cell in index.cells])
-        there = f"measured paths: {paths}; or " if paths else ""
+        there = f"{measured} paths: {paths}; or " if paths else ""
         return BytewaysError(what, cause=_failed(index, asked), hint=there + _now(index, asked))
     if asked.is_collective:
         several = _common(sorted({format_size(cell.record.size_bytes) for cell in cells}))
-        return BytewaysError(what, cause=f"measured otherwise: {several}", hint=_now(index, asked))
+        return BytewaysError(what, cause=f"{measured} otherwise: {several}", hint=_now(index, asked))
     if all(submits_many(cell) for cell in cells):
         return BytewaysError(
             what, cause="all transfers there were submitted in batches or graphs", hint=_now(index, asked)
@@ -131,7 +131,7 @@ def no_results(index: Index, asked: Question, name: str) -> BytewaysError:
         return BytewaysError(what, hint=f"there are some with --within {other}")
     patterns = _common([cell.record.pattern for cell in processes if does_the_job(cell)])
     memories = _common([end.memory for cell in processes for end in (cell.source, cell.destination)])
-    return BytewaysError(what, hint=f"measured patterns: {patterns or 'none'}; memory: {memories}")
+    return BytewaysError(what, hint=f"{measured} patterns: {patterns or 'none'}; memory: {memories}")
 
 
 def _failed(index: Index, asked: Question) -> str | None:
@@ -157,15 +157,15 @@ def _common(values: Sequence[Hashable]) -> str:
 def _now(index: Index, asked: Question) -> str:
     """`measure it now: byteways best …`; a simulated run is of a model, which is simulated again."""
     model = model_of(index.manifest)
-    verb, machine = ("simulate", f" --machine {shlex.quote(model)}") if model else ("measure", "")
-    return f"{verb} it now: {asked.command()}{machine}"
+    machine = f" --machine {shlex.quote(model)}" if model else ""
+    return f"{index.voice.measure} it now: {asked.command()}{machine}"
 
 
 def other_sizes(index: Index, asked: Question, sizes: Collection[int], name: str) -> BytewaysError:
     nearest = min(sizes, key=lambda size: (abs(log2(size / asked.size_bytes)), -size))
-    told = ", ".join(format_size(size) for size in sorted(sizes))
+    voice, known = index.voice, ", ".join(map(format_size, sorted(sizes)))
     return BytewaysError(
-        f"{format_size(asked.size_bytes)} was not measured {asked.between}",
-        cause=f"measured sizes: {told}",
+        f"the run has no result of {format_size(asked.size_bytes)} {asked.between}",
+        cause=f"{voice.measured} sizes: {known}",
         hint=f"nearest: {asked.command(name, nearest)}; or {_now(index, asked)}",
     )
