@@ -25,7 +25,9 @@ _LOAD_BEFORE = re.compile(r"\bns \([^()]*\) under .* at $")
 #: Bounds of the analysis itself.
 _BOUND_BEFORE = re.compile(r"\b([Ww]ithin|[Aa]t least) $")
 #: Words of UNSETTLED (byteways' names of what makes a figure unsure), by warning.
-_DOUBTS = {"noisy": "noisy", "serialised": "serialised", "few-samples": "few samples", "drift": "drifting"}
+_DOUBTS = {"noisy": "noisy", "serialised": "serialised", "drift": "drifting"}
+#: Digits of a figure that any interval may have.
+LEAST_DIGITS = 2
 
 
 def sentence_statements(run: RunData, data: Mapping[str, Any]) -> Statements:
@@ -80,7 +82,7 @@ def _number(quoted: Quoted, number: Number, name: str) -> Iterator[Statement]:
         effects = [claim["effect"] for claim in quoted.claims if claim["effect"] > 0]
         holds = number.is_one_of([*effects, *(1 / effect for effect in effects)])
         holds = holds or (
-            "more than " in number.before[-10:] and any(max(e, 1 / e) > number.value for e in effects)
+            "over " in number.before[-10:] and any(max(e, 1 / e) > number.value for e in effects)
         )
         if re.search(r"\([\d.]+ to $", number.before):  # the end of the interval of an open comparison
             holds = number.is_one_of([claim["high"] for claim in quoted.claims])
@@ -96,13 +98,13 @@ def _number(quoted: Quoted, number: Number, name: str) -> Iterator[Statement]:
 
 
 def _digits(quoted: Quoted, number: Number, said: str) -> Iterator[Statement]:
-    """No digit below a tenth of the half-width of the interval of what it quotes."""
+    """No digit below a tenth of the half-width of the interval of what it quotes, but for two."""
     halves = [
         max(one["high"] - one["value"], one["value"] - one["low"])
         for one in quoted.operands
         if number.is_one_of([one["value"]], 1e9)
     ]
-    if halves and number.digits > 1:
+    if halves and number.digits > LEAST_DIGITS:
         holds = number.place >= 0.99 * min(halves) / 1e10
         yield check("digits", said, holds, f"the interval is ±{min(halves) / 1e9:.3g}")
 

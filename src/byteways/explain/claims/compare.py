@@ -224,8 +224,8 @@ def _shares(effect: Effect, pooled: Effect | None, *, leads: bool) -> bool:
     if pooled is None:
         return False
     if leads:
-        return pooled.leads and effect.ratio > 1 and effect.high >= pooled.ratio
-    return pooled.trails and effect.ratio < 1 and effect.low <= pooled.ratio
+        return pooled.leads and effect.ratio >= 1 + LEAST_LEAD and effect.high >= pooled.ratio
+    return pooled.trails and effect.ratio * (1 + LEAST_LEAD) <= 1 and effect.low <= pooled.ratio
 
 
 def _middle(effects: Sequence[Effect]) -> Effect | None:
