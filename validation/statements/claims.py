@@ -169,8 +169,8 @@ def _pairs(claim: Mapping[str, Any], sides: Sequence[Sequence[Case]], name: str,
         near(claim["effect"], effect, 1e-3),
         f"it is {effect:.4g}",
     )
-    ahead = sum(_leads(a, b) for a, b in pairs)
-    behind = sum(_leads(b, a) for a, b in pairs)
+    ahead = _leading(pairs)
+    behind = _leading([(b, a) for a, b in pairs])
     yield check(
         "agreement", f"{name}: {claim['agree']} lead", claim["agree"] <= ahead, f"rounds show {ahead}"
     )
@@ -228,6 +228,14 @@ def matched(
 
 def _leads(first: Sequence[float], second: Sequence[float]) -> bool:
     return median(first) >= (1 + LEAD - 1e-9) * median(second) and dominance(first, second) > MOST_ROUNDS
+
+
+def _leading(pairs: Sequence[tuple[Sequence[float], Sequence[float]]]) -> int:
+    """Returns the paths that lead: if most do in most rounds, one whose median does goes along with them."""
+    clear = sum(_leads(a, b) for a, b in pairs)
+    if 2 * clear <= len(pairs):
+        return clear
+    return sum(median(a) >= (1 + LEAD - 1e-9) * median(b) for a, b in pairs)
 
 
 def _apart(first: Sequence[float], second: Sequence[float]) -> bool:
