@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from byteways.cli.layout import SCREEN_LINES
 from byteways.cli.node_text import print_node
 from byteways.cli.show_tables import print_table
 from byteways.cli.terminal import console as terminal_console
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 #: Before the names of interfaces from which the recommended one does not differ.
 TIE_SIGN = "≈"
-#: Lines after which the mark of a simulated run is out of sight, and is printed again.
-SCREEN_LINES = 60
 
 
 def printed(fill: Callable[[Console], None]) -> None:
