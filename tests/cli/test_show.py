@@ -56,7 +56,9 @@ def table(text: str, title: str) -> list[str]:
 
 def test_matrix(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch rows and columns swapped, a wrong unit, or a figure in the wrong cell."""
-    assert table(shown(capsys, str(gpu_run), "--all"), "copy, read, unidirectional at 1 GiB, GB/s") == [
+    assert table(
+        shown(capsys, str(gpu_run), "--all"), "copy, issued by the destination, unidirectional at 1 GiB, GB/s"
+    ) == [
         "from \\ to  gpu0  gpu1  gpu2  gpu3",
         "gpu0       2084   394   394   394",
         "gpu1        394  2084   394   394",
@@ -72,7 +74,8 @@ def test_rows_are_sources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     build.measure("copy", [("gpu10:device", "gpu2:device", "gpu10")], 400.0)
     build.measure("copy", [("gpu2:device", "gpu10:device", "gpu2")], 300.0)
     assert table(
-        shown(capsys, str(build.write(tmp_path)), "--all"), "copy, write, unidirectional at 1 GiB, GB/s"
+        shown(capsys, str(build.write(tmp_path)), "--all"),
+        "copy, issued by the source, unidirectional at 1 GiB, GB/s",
     )[:3] == [
         "from \\ to  gpu2  gpu10",
         "gpu2               300",
@@ -90,9 +93,20 @@ def test_other_tables(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None
         "828",
     ]
     host = table(text, "GPU to host at 1 GiB, GB/s")
-    assert host[3].split() == ["copy,", "write,", "pinned", "55.2", "55.2", "55.2", "55.2"]
+    assert host[3].split() == [
+        "copy,",
+        "issued",
+        "by",
+        "the",
+        "source,",
+        "pinned",
+        "55.2",
+        "55.2",
+        "55.2",
+        "55.2",
+    ]
     patterns = table(text, "Patterns, GB/s")
-    row = "bidirectional copy write gpu0<>gpu1 1 GiB 784 87.1 % gpu0>gpu1 391.6, gpu1>gpu0 392.0"
+    row = "bidirectional copy source gpu0<>gpu1 1 GiB 784 87.1 % gpu0>gpu1 391.6, gpu1>gpu0 392.0"
     assert " ".join(patterns[1].split()) == row
     warned = " ".join(table(text, "Warnings")[1].split())
     assert warned.startswith("noisy 24 3.1 % 1 % copy cpu0:pageable > ")
@@ -129,9 +143,9 @@ def test_node_is_drawn_first(gpu_run: Path, capsys: pytest.CaptureFixture[str]) 
         "  gpu2   396  88%   396  88%          ·   396  88%  55.2  88%",
         "  gpu3   396  88%   396  88%   396  88%          ·  55.2  88%",
         "  host  55.4  88%  55.4  88%  55.4  88%  55.4  88%          ·",
-        "  Between GPUs: copy, write",
-        "  From host to GPU: copy, read, pinned",
-        "  From GPU to host: copy, write, pinned",
+        "  Between GPUs: copy issued by the source",
+        "  From host to GPU: copy with pinned memory",
+        "  From GPU to host: copy with pinned memory",
     ]
     assert text.index("Node: best way") < text.index("Recommended interface") < text.index("\nFindings")
 
@@ -197,7 +211,7 @@ def test_a_short_run_is_printed_whole(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_only_and_size(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch filters that are ignored, or tables that show another size than asked for."""
     text = shown(capsys, str(gpu_run), "--only", "interface=kernel,path=gpu0>gpu1", "--size", "1MiB")
-    assert table(text, "kernel, read, unidirectional at 1 MiB, GB/s") == [
+    assert table(text, "kernel, issued by the destination, unidirectional at 1 MiB, GB/s") == [
         "from \\ to  gpu1",
         "gpu0        181",
         "40 % of 450.0 GB/s",

@@ -328,7 +328,7 @@ def test_cells_say_what_is_behind_them(tmp_path: Path) -> None:
     cell = table.results[0][2]
     assert cell is not None
     assert (table.title, table.rows[0][0], table.headings[2]) == (
-        "copy, read, unidirectional at 1 GiB",
+        "copy, issued by the destination, unidirectional at 1 GiB",
         "gpu0",
         "gpu1",
     )

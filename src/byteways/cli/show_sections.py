@@ -186,7 +186,7 @@ def _print_table(console: Console, title: str, table: Table) -> None:
             )
             for both in zip(table.rows, table.results, strict=True)
         )
-        warned = "* has a warning (section warnings)" if rows != table.rows else ""
+        warned = "* has a warning (see warnings)" if rows != table.rows else ""
     named = f"{title}, {table.unit}" if table.unit else title
     print_table(console, named, table.headings, rows or table.rows, table.numeric)
     if notes := [note for note in (table.note, warned) if note]:
