@@ -124,7 +124,7 @@ def test_the_hierarchy_marks_the_level_that_moved(runs: list[RunFolder], compare
 def test_sections_with_a_change_are_open(page: ComparedPage) -> None:
     """Would catch a change that is folded away, or more charts than a screen has."""
     told = {view.anchor: view for view in page.views}
-    assert list(told) == ["curves", "contention", "latency"]
+    assert list(told) == ["curves", "together", "latency"]
     assert all(view.differ and view.shown <= MOST_CHARTS for view in page.views)
     assert told["latency"].differing == "1 of 7 cases drawn here differ"
 

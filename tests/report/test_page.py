@@ -108,7 +108,7 @@ def test_all_sections_of_a_gpu_run(gpus_html: str) -> None:
         "first-touch",
         "scaling",
         "patterns",
-        "contention",
+        "together",
         "latency",
         "warnings",
         "not-measured",

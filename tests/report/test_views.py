@@ -20,7 +20,7 @@ TOPICS: dict[str, Builder] = {
     "applications": applications.topic,
     "first-touch": first_touch.topic,
     "latency": latency.topic,
-    "contention": contention.topic,
+    "together": contention.topic,
 }
 
 
@@ -53,7 +53,7 @@ def test_contention_shows_the_case_farthest_below(tmp_path: Path) -> None:
         ]
         rates = {f"gpu{a}>gpu{b}": rate, f"gpu{b}>gpu{a}": rate}
         build.measure("copy", flows, rates, pattern="bidirectional", peak=900)
-    (chart,) = drawn("contention", build, tmp_path)
+    (chart,) = drawn("together", build, tmp_path)
     reached, predicted = chart.series
     label = "bidirectional, GPUs, 2 flows, copy (2 cases)"
     assert rows(chart, reached) == {label: pytest.approx(400, rel=0.01)}

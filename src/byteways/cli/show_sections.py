@@ -38,6 +38,8 @@ FINDING_LINES = 12
 #: Most lines of the node on the page, which 16 GPUs need; a larger one is printed by name.
 NODE_LINES = 24
 NODE_SECTION, BEST_SECTION, FINDINGS_SECTION, MATRICES_SECTION = "node", "recommended", "findings", "matrices"
+#: Sections whose name is not the anchor of their topic, which links and JSON keep.
+SECTION_OF = {"together": "contention"}
 OF_OVERVIEW = (NODE_SECTION, BEST_SECTION, FINDINGS_SECTION)
 
 
@@ -82,7 +84,7 @@ def table_sections(index: Index) -> dict[str, str]:
     sections: dict[str, list[tuple[str, Table]]] = {}
     for topic in topics(index):
         titles = [": ".join(dict.fromkeys(filter(None, (topic.title, part.title)))) for part in topic.tables]
-        sections[topic.anchor] = list(zip(titles, topic.tables, strict=True))
+        sections[SECTION_OF.get(topic.anchor, topic.anchor)] = list(zip(titles, topic.tables, strict=True))
     sections[MATRICES_SECTION] = [(part.title, part) for part in others.grids]
     for topic in others.parts.values():
         sections[topic.anchor] = [(part.title or topic.title, part) for part in topic.tables]

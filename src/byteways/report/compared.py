@@ -162,7 +162,7 @@ def _views(first: Index, second: Index, pairs: Sequence[PairedCase]) -> Iterator
     """Yields the sections with charts that have any."""
     sections = {
         "curves": ("Bandwidth vs size", CURVES, curve_changes.changes(first, pairs)),
-        "contention": ("Contention", "", contention.changes(first, second, pairs)),
+        "together": ("Contention", "", contention.changes(first, second, pairs)),
         "latency": ("Latency", "", hierarchy.changes(first, pairs)),
     }
     for anchor, (title, lead, changed) in sections.items():

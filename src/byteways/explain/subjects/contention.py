@@ -47,7 +47,7 @@ def topic(index: Index) -> Topic | None:
     drawn = charts(index.topology, predicted.cases)
     lead = INTRODUCTION.format(measured=index.voice.measured)
     overview = tuple(predicted_sums(predicted.cases))
-    return Topic("contention", "Contention", lead, tuple(tables), drawn, overview=overview)
+    return Topic("together", "Contention", lead, tuple(tables), drawn, overview=overview)
 
 
 def _explanations(index: Index) -> list[Explanation]:
