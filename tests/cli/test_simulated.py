@@ -122,7 +122,6 @@ def test_topo_of_a_model(
     shown = printed("--machine", "crusher-mi250x")
     mark = "SIMULATED by byteways from the model crusher-mi250x (not measured)"
     assert shown.startswith(f"{mark}\nNUMA domains of crusher-mi250x")
-    assert all(block.startswith(mark) for block in shown.split("\n\n"))
     Path("t.json").write_text(
         printed("--machine", "crusher-mi250x", "--fault", "down:gpu0-gpu1", "--json"), encoding="utf-8"
     )
