@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from byteways.cli import main
+from byteways.cli.progress import WRONG
 from byteways.record.warnings import Warning
 from scripts.unpack_examples import recorded
 from tests.report import sample_run
@@ -198,6 +199,14 @@ def test_simulated_is_said_once_a_screen(long_run: Path, capsys: pytest.CaptureF
     gaps = [later - earlier for earlier, later in zip(marks, [*marks[1:], len(lines)], strict=True)]
     assert marks[0] == 0 and len(gaps) > 1
     assert min(gaps[:-1]) >= 60 and max(gaps) < 90  # a table is not cut
+
+
+@pytest.mark.parametrize("status", sorted(WRONG))
+def test_what_failed_is_not_measured(status: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a run that failed and names a section which does not have the reason."""
+    build = sample_run.Builder(sample_run.topology(2))
+    build.lose(status, "the driver has gone", "copy", [("gpu0:device", "gpu1:device", "gpu0")])
+    assert "the driver has gone" in shown(capsys, str(build.write(tmp_path)), "not-measured")
 
 
 def test_a_short_run_is_printed_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

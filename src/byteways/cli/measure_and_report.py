@@ -156,7 +156,7 @@ def _status(execution: Execution, folder: RunFolder, voice: Voice) -> int:
     status = ExitStatus.GOOD
     if any(record.status in WRONG for record in folder.records):
         log = execution.folder / LOG
-        say(f"some {voice.measurement}s failed: byteways show {execution.folder}, and {log}")
+        say(f"some {voice.measurement}s failed: byteways show {execution.folder} not-measured, and {log}")
         status = ExitStatus.FAILED
     if refuse_gpus(folder.manifest):
         status = ExitStatus.FAILED
