@@ -76,6 +76,9 @@ def test_by_link_class(runs: tuple[str, str, str], capsys: pytest.CaptureFixture
     out = capsys.readouterr().out
     assert "Between GPUs, parts of the nominal peak" in out
     assert "88 % of 450 GB/s, NVLink4 ×18" in out
+    assert (
+        "\n  Between GPUs, 2 comparisons: second reaches more in none, " in out.partition("parts of the")[2]
+    )
     assert main(["compare", runs[0], runs[2], "--by", "link-class", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["comparisons"][0]["rows"]) == 2
 

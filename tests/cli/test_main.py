@@ -14,6 +14,7 @@ from byteways import __version__, cli
 from byteways.cli import frame
 from byteways.errors import BytewaysError, ExitStatus
 from tests.cli import called
+from tests.report import sample_run
 
 
 def byteways(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -113,12 +114,15 @@ def test_wrong_usage(arguments: tuple[str, ...], error: str, hint: str, tmp_path
     [
         ("bash", {"COMP_WORDS": "byteways be", "COMP_CWORD": "1"}, "best"),
         ("bash", {"COMP_WORDS": "byteways best --mac", "COMP_CWORD": "2"}, "--machine"),
+        ("bash", {"COMP_WORDS": "byteways show RUN fin", "COMP_CWORD": "3"}, "findings"),
         ("zsh", {"_TYPER_COMPLETE_ARGS": "byteways run --mac"}, "--machine"),
         ("fish", {"_TYPER_COMPLETE_ARGS": "byteways ch", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}, "check"),
     ],
 )
-def test_completion(shell: str, variables: dict[str, str], offered: str) -> None:
-    """Would catch a shell that is offered no verbs, or no options of the verb that it names."""
+def test_completion(shell: str, variables: dict[str, str], offered: str, tmp_path: Path) -> None:
+    """Would catch a shell that is offered no verbs, no options of a verb, or no sections of a run."""
+    run = str(sample_run.cpu_only().write(tmp_path))
+    variables = {name: text.replace("RUN", run) for name, text in variables.items()}
     done = byteways(**{frame.COMPLETION: f"complete_{shell}", **variables})
     assert done.returncode == 0, done.stderr
     assert offered in done.stdout

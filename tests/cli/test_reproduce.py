@@ -47,7 +47,7 @@ def test_a_finished_run_is_compared_again(pearson: Reproduced) -> None:
     again = byteways(folder, "reproduce", "pearson2023", "--from", "R")
     assert again.returncode == 0, again.stderr
     assert again.stdout.rsplit("\n\n", 1)[0] == text.rsplit("\n\n", 1)[0]
-    shown = byteways(folder, "show", "R")
+    shown = byteways(folder, "show", "R", "--all")
     assert "Published vs simulated: Claims" in shown.stdout
 
 

@@ -87,12 +87,11 @@ def test_where_real_libraries_lie_is_not_recorded() -> None:
 def test_every_view_is_marked(folder: Path) -> None:
     """Would catch a table, a document or an export that could be taken for a measured one."""
     shown = byteways(folder, "show", "S").stdout
-    tables = shown.split("\n\n")
     assert shown.startswith(f"{MARK}\nsmall on {MACHINE}, ")
-    assert shown.count(MARK) == 2  # above all, and above its table: one round ranks nothing
+    assert shown.count(MARK) == 1  # once a screen
+    assert byteways(folder, "show", "S", "matrices").stdout.startswith(f"{MARK}\n")
     assert "Simulated: " in shown
     assert "measured" not in shown.replace("(not measured)", "")
-    assert all(MARK in table for table in tables if "GB/s\n" in table)
     data = json.loads(byteways(folder, "show", "S", "--json").stdout)
     assert (data["simulated"], data["machine_model"]) == (True, MACHINE)
     assert byteways(folder, "topo", "--from", "S").stdout.startswith(MARK)
@@ -121,7 +120,6 @@ def test_topo_of_a_model(
     shown = printed("--machine", "crusher-mi250x")
     mark = "SIMULATED by byteways from the model crusher-mi250x (not measured)"
     assert shown.startswith(f"{mark}\nNUMA domains of crusher-mi250x")
-    assert all(block.startswith(mark) for block in shown.split("\n\n"))
     Path("t.json").write_text(
         printed("--machine", "crusher-mi250x", "--fault", "down:gpu0-gpu1", "--json"), encoding="utf-8"
     )

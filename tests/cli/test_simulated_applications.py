@@ -61,7 +61,7 @@ def test_every_transport_is_measured_and_shown(tmp_path: Path) -> None:
     found = {(transport_of(one), one["counts"]): one["time_ns"]["median"] for one in records}
     for word in TRANSPORTS:
         assert 0 < found[word, "exchange"] < found[word, "iteration"]
-    shown = byteways(tmp_path, "show", "R", COLUMNS=WIDE).stdout
+    shown = byteways(tmp_path, "show", "R", "--all", COLUMNS=WIDE).stdout
     table = shown.partition("halo of 4 ranks, 8 MiB of a field")[2].partition("\n\n")[0]
     assert [word for word in TRANSPORTS if f"\n{word} " not in table] == []
     assert "mpi-staged takes" in shown and "stands for an application's communication" in shown
@@ -93,7 +93,7 @@ def test_peers_without_access_fall_back_and_say_so(tmp_path: Path) -> None:
     assert {(one["status"], one["engine"]) for one in records} == {("measured", "mpi")}
     assert all("fell back to mpi-staged: rank 0: peer access" in one["engine_evidence"] for one in records)
     assert all("no-peer-access" in [warning["id"] for warning in one["warnings"]] for one in records)
-    shown = byteways(tmp_path, "show", "R", COLUMNS=WIDE).stdout
+    shown = byteways(tmp_path, "show", "R", "--all", COLUMNS=WIDE).stdout
     assert "copies fell back to mpi-staged: rank 0:" in shown
     assert "kernels fell back to mpi-staged: rank 0:" in shown
 

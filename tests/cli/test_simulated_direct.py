@@ -188,7 +188,7 @@ def test_libraries_are_compared_in_equal_modes(tmp_path: Path) -> None:
         for name in ("direct", "xccl")
     )
     all_verified(measured(tmp_path, suite, "--machine", "h200-x4", "--ranks", "2"))
-    shown = byteways(tmp_path, "show", "R", COLUMNS=WIDE).stdout
+    shown = byteways(tmp_path, "show", "R", "--all", COLUMNS=WIDE).stdout
     tables = [text for text in shown.split("Collectives: ") if "time by library" in text]
     assert len(tables) == 2
     for text, launch in zip(tables, ("one thread each", "one thread for all"), strict=True):

@@ -48,7 +48,7 @@ def test_it_is_measured_and_shown_beside_one_process(tmp_path: Path, model: str)
     assert {one["status"] for one in records} == {"measured"}, [one["reason"] for one in records]
     assert all(one["verified"] for one in records)
     assert {one["destination"].split(":")[1] for one in records} == {"device", "ipc"}
-    shown = byteways(tmp_path, "show", "R", COLUMNS=WIDE).stdout
+    shown = byteways(tmp_path, "show", "R", "--all", COLUMNS=WIDE).stdout
     assert "Memory of another process (IPC): Between GPUs" in shown
     assert "IPC beside one process" in shown
 

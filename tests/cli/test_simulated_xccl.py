@@ -188,7 +188,7 @@ def test_records_tell_what_the_library_chose(four: tuple[Path, list[dict[str, An
     for choice in chosen.values():
         assert (choice["algorithm"] is None) == (choice["reason"] is not None), choice
     assert "messages" in chosen["alltoall", 16 * MIB]["reason"]
-    shown = byteways(folder, "show", "R").stdout
+    shown = byteways(folder, "show", "R", "--all").stdout
     assert "choice of the library" in shown and "Simple, " in shown
 
 

@@ -187,7 +187,7 @@ def test_every_kind_of_case_is_measured_and_verified(installation: jobs.Installa
     assert loops == {("unidirectional", 50), *windows, *collectives}
     (library,) = (one for one in manifest(tmp_path)["libraries"] if one["library"] == "mpi")
     assert library["usable"] and installation.said in library["version"] and Path(library["path"]).is_file()
-    shown = byteways(tmp_path, "show", "R").stdout
+    shown = byteways(tmp_path, "show", "R", "--all").stdout
     assert f"\nbetween ranks: {library['version']}\n" in shown
 
 

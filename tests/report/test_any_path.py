@@ -63,6 +63,29 @@ def test_switches_of_the_map(browser: Browser) -> None:
     assert browser.evaluate(f"{cell}.textContent") == "375"
 
 
+def test_any_way_of_an_interface(browser: Browser) -> None:
+    """Would catch a map that "copy" empties, because the only copy without settings is within a GPU."""
+    choose = (
+        "(text => { const list = document.getElementById('explore-way');"
+        "list.value = Array.from(list.options).find(o => o.text === text).value;"
+        "list.dispatchEvent(new Event('change')); })"
+    )
+    numbers = "Array.from(document.querySelectorAll('#explore-map button'), b => b.textContent)"
+    across = map_of(browser, "gpu0>gpu1")
+    browser.evaluate(f"{choose}('any copy')")
+    assert browser.evaluate(f"{across}.textContent") == "396"  # the faster of reads and writes
+    assert "·" not in browser.evaluate(numbers)
+    assert browser.evaluate("byteways.state.way") == browser.evaluate(
+        "(location.hash = '#pair=gpu0>gpu1&interface=copy', byteways.state.way)"
+    )
+    browser.evaluate(f"{choose}('any kernel')")
+    assert browser.evaluate(f"{across}.textContent") == "375"
+    assert browser.evaluate("document.querySelectorAll('#explore-ways tr.chosen').length") == 2
+    browser.evaluate(f"{choose}('copy, without settings')")
+    assert browser.evaluate(f"{across}.textContent") == "·"
+    assert browser.console == []
+
+
 def test_another_direction_has_its_own_sizes(shared: Browser, tmp_path: Path) -> None:
     """Would catch an empty map where both directions were measured at another size than one."""
     build = sample_run.four_pairs()  # at 1 GiB

@@ -31,11 +31,13 @@ def test_a_peak_far_above_does_not_flatten_the_curves() -> None:
 
 
 def test_the_fastest_of_many_are_drawn() -> None:
-    """Catches a chart of more lines than can be named, and the slowest ones drawn."""
+    """Catches a chart of more lines than can be named, the slowest ones drawn, and a default left out."""
     lines = [Series(f"way {n}", (Point(KIB, 9.0 - n), Point(MIB, 10.0 * n))) for n in range(6)]
     chart = over_size_chart("title", lines, None)
     assert [one.label for one in chart.series] == ["way 2", "way 3", "way 4", "way 5"]
     assert chart.caption == "4 of 6 ways, chosen by their figure at the largest size."
+    with_default = over_size_chart("title", lines, None, lines[:2])
+    assert [one.label for one in with_default.series] == ["way 1", "way 3", "way 4", "way 5"]
 
 
 def test_an_axis_of_ratios_shows_most_of_them() -> None:

@@ -51,7 +51,7 @@ def test_pairs_of_a_class_show_the_same_way(tmp_path: Path) -> None:
     matrix = matrix_of(build, tmp_path)
     assert matrix is not None
     assert {cell.record.interface for cell in matrix.cells.values()} == {"copy"}
-    assert matrix.ways == (("gpu-gpu", "copy, write"),)
+    assert matrix.ways == (("gpu-gpu", "copy issued by the source"),)
 
 
 def test_outliers_have_a_mark(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_the_rule_sees_each_form() -> None:
 #: Speaks of measuring: wrong of a simulated run.
 OF_MEASURING = re.compile(r"(?<![\w/.{-])measur(ed?|es|ing|ements?)(?![\w-]|\.\w)", re.IGNORECASE)
 #: What prints or draws sentences on a run.
-SHOWING = ("explain", "report", "cli/overview.py", "cli/show.py", "cli/node_text.py", "library.py")
+SHOWING = ("explain", "report", "cli/overview.py", "cli/show", "cli/node_text.py", "library.py")
 #: Hints and reasons of verbs, which name the kinds of runs or say what to do: not what a run shows.
 OF_VERBS = ("explain/checks/", "explain/two_runs/comparison.py")
 #: Fields of a record, or of what follows from one, whose text the measuring code writes.

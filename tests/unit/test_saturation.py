@@ -50,8 +50,8 @@ def test_tables_have_the_best_of_a_curve(tmp_path: Path) -> None:
     """Catches a table of forty numbers of blocks, and a swept interface that is in no table at all."""
     folder = run(tmp_path, kernel=PLAIN, kernel_bulk=BULK)
     assert [grid.title for grid in tables(folder).matrices] == [
-        "kernel, write, blocks=1056, unidirectional at 256 MiB",
-        "kernel-bulk, write, blocks=16, unidirectional at 256 MiB",
+        "kernel, issued by the source, blocks=1056, unidirectional at 256 MiB",
+        "kernel-bulk, issued by the source, blocks=16, unidirectional at 256 MiB",
     ]
 
 

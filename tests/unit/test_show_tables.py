@@ -15,7 +15,7 @@ ROWS = [(f"gpu{row}", *("1234.5*" for _ in range(8))) for row in range(8)]
 
 def printed(width: int, headings: tuple[str, ...], rows: list[tuple[str, ...]], figures: range) -> str:
     console = Console(width=width, force_terminal=True, color_system=None, file=io.StringIO())
-    print_table(console, "", "Title", headings, rows, figures)
+    print_table(console, "Title", headings, rows, figures)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -48,6 +48,6 @@ def test_names_are_wrapped_and_not_cut() -> None:
 def test_a_pipe_has_a_row_a_line() -> None:
     """Catches a row that `grep` would see in part."""
     console = Console(width=10_000, color_system=None, file=io.StringIO())
-    print_table(console, "", "Title", HEADINGS, ROWS, range(1, 9))
+    print_table(console, "Title", HEADINGS, ROWS, range(1, 9))
     assert isinstance(console.file, io.StringIO)
     assert len(console.file.getvalue().splitlines()) == 11

@@ -26,9 +26,13 @@ def test_what_one_pair_did_is_one_list() -> None:
         a_pair(build, 300.0 + blocks, blocks=blocks)
     (grid,) = matrices(cells(build.records))
     assert grid.title == "Between GPUs, one pair only at 1 GiB"
-    assert [row[0] for row in grid.rows] == [f"kernel, read, blocks={blocks}" for blocks in (8, 16, 64)]
+    assert [row[0] for row in grid.rows] == [
+        f"kernel, issued by the destination, blocks={blocks}" for blocks in (8, 16, 64)
+    ]
     a_pair(build, 200.0, gate=False)
-    assert "kernel, read, gate=false" in [row[0] for row in matrices(cells(build.records))[0].rows]
+    assert "kernel, issued by the destination, gate=false" in [
+        row[0] for row in matrices(cells(build.records))[0].rows
+    ]
 
 
 def test_few_small_transfers_do_not_stand_for_the_largest() -> None:

@@ -60,7 +60,7 @@ def test_the_verdict_comes_first_everywhere(tmp_path: Path) -> None:
     run = RunFolder(folder)
     verdict = verdict_on_gpus(run.manifest)
     assert all(word in verdict for word in (*ADDRESSES, "NVIDIA", "cuInit: 802"))
-    assert byteways(tmp_path, "show", "run").stdout.splitlines()[0] == verdict
+    assert byteways(tmp_path, "show", "run", COLUMNS="400").stdout.splitlines()[0] == verdict
     page = write_report(folder).read_text()
     assert 0 < page.index(escape(verdict)) < page.index("<header>")
 

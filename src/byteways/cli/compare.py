@@ -65,7 +65,7 @@ def compare(
     names = [str(run) for run in runs]
     if by == LINK_CLASS:
         check(folders, names, mixed=mixed)
-        _by_class(folders, names, as_json)
+        _by_class(folders, names, every, as_json)
         return ExitStatus.GOOD
     found = compare_runs(folders, names, mixed=mixed, least_effect=least)
     broken = [
@@ -158,7 +158,7 @@ def _result(compared: Comparison, most: int) -> Iterator[str]:
         yield said
 
 
-def _by_class(folders: Sequence[RunFolder], names: Sequence[str], as_json: bool) -> None:
+def _by_class(folders: Sequence[RunFolder], names: Sequence[str], every: bool, as_json: bool) -> None:
     from byteways.explain.two_runs.across_machines import compare_classes
 
     found = compare_classes(folders, names)
@@ -169,14 +169,17 @@ def _by_class(folders: Sequence[RunFolder], names: Sequence[str], as_json: bool)
     for mark in _marks(folders):
         echo(mark)
     for one in found:
-        _print_classes(one)
+        _print_classes(one, every)
 
 
-def _print_classes(compared: ClassComparison) -> None:
+def _print_classes(compared: ClassComparison, every: bool) -> None:
     from byteways.cli.layout import Lines, show
+    from byteways.explain.two_runs.wording_comparison import class_summary
 
     first, second = compared.names
-    show([Lines("runs", (f"first: {first}", f"second: {second}")), *_class_tables(compared.rows)])
+    runs = Lines("runs", (f"first: {first}", f"second: {second}"))
+    result = Lines("result, of parts of the nominal peak", tuple(class_summary(compared.rows)))
+    show([runs, result, *_class_tables(compared.rows, every)])
 
 
 def _classes(compared: Comparison, folders: Sequence[RunFolder]) -> tuple[MachinesRow, ...]:
@@ -197,7 +200,7 @@ def _classes_as_data(compared: Comparison, folders: Sequence[RunFolder]) -> dict
     return {"link_classes": [row.to_json() for row in _classes(compared, folders)]}
 
 
-def _class_tables(rows: Sequence[MachinesRow], every: bool = True) -> list[TextTable | Lines]:
+def _class_tables(rows: Sequence[MachinesRow], every: bool) -> list[TextTable | Lines]:
     """Returns a table for each kind of pair; of the largest size alone unless every row is asked for."""
     from byteways.cli.layout import TextTable
     from byteways.explain.results.selection import PAIR_KINDS

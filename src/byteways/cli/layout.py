@@ -1,4 +1,4 @@
-"""Tables and lists for the terminal: wrapped by Rich on a terminal, one line per row in a pipe."""
+"""Tables and lists for the terminal: wrapped at its width, or one line per row in a pipe."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING
 
 from byteways.cli.terminal import console as terminal_console
 from byteways.cli.terminal import echo
+from byteways.cli.wrapping import aligned, fitted, width_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
+#: Lines after which the mark of a simulated run is out of sight, and is printed again.
+SCREEN_LINES = 60
+#: A longer word is a path or a list without blanks, and may be cut.
+LONGEST_WORD = 24
+#: Blanks between two columns of a terminal.
+GAP_OF_COLUMNS = 2
 #: Terminal width from which long-text columns are side by side.
 SIDE_BY_SIDE_FROM = 140
 
@@ -72,13 +79,16 @@ def plain(block: TextTable | Lines) -> list[str]:
 
 
 def show(blocks: Sequence[TextTable | Lines], mark: str = "") -> None:
-    """Prints blocks to standard output, separated by empty lines; `mark` is printed above each."""
+    """Prints blocks to standard output, separated by empty lines; `mark` above the first, and each screen."""
     console = terminal_console(highlight=False)
+    since = SCREEN_LINES
     for index, block in enumerate(blocks):
         if index:
             echo()
-        if mark:
+        if mark and since >= SCREEN_LINES:
             console.print(mark, style="bold red", soft_wrap=True, markup=False)
+            since = 0
+        since += 1 + len(plain(block))
         if console.is_terminal:
             _show_rich(console, block)
         else:
@@ -86,9 +96,7 @@ def show(blocks: Sequence[TextTable | Lines], mark: str = "") -> None:
 
 
 def _show_rich(console: Console, block: TextTable | Lines) -> None:
-    from rich import box
     from rich.padding import Padding
-    from rich.table import Table as RichTable
     from rich.text import Text
 
     console.print(Text(block.title, style="bold"))
@@ -96,15 +104,33 @@ def _show_rich(console: Console, block: TextTable | Lines) -> None:
         for line in block.lines:
             console.print(Padding(Text(line), (0, 0, 0, 2)))
         return
-    if block.sentences and console.width < SIDE_BY_SIDE_FROM:
+    least, natural = _widths(block)
+    room = console.width - 2 - GAP_OF_COLUMNS * (len(block.columns) - 1)
+    if (block.sentences and console.width < SIDE_BY_SIDE_FROM) or sum(least) > room:
         for first, *others in block.rows:
             console.print(Padding(Text(first, style="bold"), (0, 0, 0, 2)))
-            for text in others:
-                console.print(Padding(Text(text), (0, 0, 0, 4)))
+            for column, text in zip(block.columns[1:], others, strict=True):
+                named = text if block.sentences else f"{column}: {text}"
+                console.print(Padding(Text(named), (0, 0, 0, 4)))
         return
-    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-    for column in block.columns:
-        table.add_column(Text(column), justify="right" if column in block.right else "left", overflow="fold")
-    for row in block.rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(Padding(table, (0, 0, 0, 2)))
+    widths = fitted(natural, least, room)
+    right = {at for at, column in enumerate(block.columns) if column in block.right}
+
+    def print_rows(rows: Sequence[Sequence[str]], style: str = "") -> None:
+        for line in aligned(rows, widths, right, GAP_OF_COLUMNS):
+            console.print(Text(f"  {line}", style=style), soft_wrap=True)
+
+    print_rows([block.columns], "dim")
+    console.print(Text("  " + (" " * GAP_OF_COLUMNS).join("─" * width for width in widths), style="dim"))
+    print_rows(block.rows)
+
+
+def _widths(block: TextTable) -> tuple[list[int], list[int]]:
+    """Returns the least width of each column, and the one without wrapping; names and figures stay whole."""
+    least, natural = [], []
+    for at, column in enumerate(block.columns):
+        texts = [column, *(row[at] for row in block.rows)]
+        natural.append(max(map(width_of, texts)))
+        words = max((width_of(word) for text in texts for word in text.split()), default=0)
+        least.append(natural[-1] if at == 0 or column in block.right else min(words, LONGEST_WORD))
+    return least, natural

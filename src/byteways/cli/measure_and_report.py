@@ -156,7 +156,7 @@ def _status(execution: Execution, folder: RunFolder, voice: Voice) -> int:
     status = ExitStatus.GOOD
     if any(record.status in WRONG for record in folder.records):
         log = execution.folder / LOG
-        say(f"some {voice.measurement}s failed: byteways show {execution.folder}, and {log}")
+        say(f"some {voice.measurement}s failed: byteways show {execution.folder} not-measured, and {log}")
         status = ExitStatus.FAILED
     if refuse_gpus(folder.manifest):
         status = ExitStatus.FAILED
@@ -235,16 +235,24 @@ def print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, 
 
 def print_ending(folder: RunFolder, found: Sequence[Finding]) -> None:
     """Prints the node, these findings and the recommended interfaces."""
-    from byteways.cli.overview import print_findings, print_headline, print_title, print_verdict, printed
+    from byteways.cli.overview import (
+        print_findings,
+        print_headline,
+        print_matrix,
+        print_title,
+        print_verdict,
+        printed,
+    )
     from byteways.explain.results.index import Index
 
     mark, index = mark_of(folder.manifest), Index.of(folder)
 
     def fill(console: Console) -> None:
         print_verdict(console, mark or verdict_of(folder.manifest, folder.records))
-        print_title(console, index, found)
+        print_title(console, index)
+        print_matrix(console, index, found)
         print_findings(console, found, "Findings that matter most")
-        print_headline(console, index, "")
+        print_headline(console, index)
         console.print()
 
     printed(fill)

@@ -31,15 +31,21 @@ _Cell = tuple[str, str]
 _Pair = tuple[str, str]
 
 
-def print_node(console: Console, matrix: NodeMatrix) -> None:
-    """Prints the matrix; of a node too wide for the console, how wide it is and how to see it."""
+def print_node(console: Console, matrix: NodeMatrix, *, rates_alone: bool = False) -> None:
+    """Prints the matrix; of a node too wide for the console, how wide it is and how to see it.
+
+    Args:
+        console: Where.
+        matrix: The node.
+        rates_alone: Leaves out a second matrix of the shares of the peak.
+    """
     from rich.text import Text
 
     from byteways.explain.best.representative import RULE
     from byteways.explain.results.counting import listed
     from byteways.units import format_size
 
-    grids = _grids(matrix)
+    grids = _grids(matrix)[: 1 if rates_alone else None]
     needed = max(len(line.plain) for _, lines in grids for line in lines)
     if needed > console.width:
         told = f"the matrix of {len(matrix.names)} devices needs {needed} columns, here are {console.width}"

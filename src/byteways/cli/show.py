@@ -1,25 +1,20 @@
-"""`byteways show`: a run's results as tables for a terminal or pipe, or as JSON."""
+"""`byteways show`: a run's main results on a page of terminal, its sections by name, or all as JSON."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from byteways.cli.overview import (
-    hanging,
-    print_findings,
-    print_headline,
-    print_title,
-    print_verdict,
-    rendered,
-)
+from byteways.cli.overview import marked_each_screen, print_title, print_verdict, rendered
 from byteways.cli.runs import opened_run
-from byteways.cli.show_tables import print_table
 from byteways.cli.terminal import echo, echo_rendered
+from byteways.errors import BytewaysError
 from byteways.json_text import json_text
 from byteways.plan.interfaces import metric_of
 from byteways.record.busy_machine import other_work, verdict_of
@@ -29,9 +24,6 @@ from byteways.topology.model import Topology
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from byteways.explain.display.table import Table
-    from byteways.explain.results.index import Index
 
 
 @dataclass(frozen=True)
@@ -44,8 +36,33 @@ class View:
     damaged_lines: int
 
 
+def _sections_of_run(context: typer.Context, incomplete: str) -> list[str]:
+    """Returns the sections of the run that a command line names, for a shell that completes one."""
+    from byteways.cli.show_sections import Overview, table_sections
+    from byteways.explain.findings import findings
+    from byteways.explain.results.index import Index
+    from byteways.record.run_folder import RunFolder
+
+    try:
+        index = Index(RunFolder(Path(context.params["run"])))
+    except (BytewaysError, KeyError, TypeError):  # no run yet: there is nothing to complete
+        return []
+    names = (*Overview(index, findings(index)).sections(), *table_sections(index))
+    return [name for name in names if name.startswith(incomplete)]
+
+
 def show(
     run: Annotated[Path, typer.Argument(help="The folder that `byteways run` made.", metavar="RUN")],
+    sections: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="What to print: 'findings', 'patterns' or another section that the page names. "
+            "[default: the page]",
+            metavar="[SECTION]...",
+            autocompletion=_sections_of_run,
+            show_default=False,
+        ),
+    ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -56,11 +73,17 @@ def show(
         str | None,
         typer.Option("--size", help="Select sizes: '1MiB', '64KiB..1GiB'. Tables show the largest."),
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Print every section.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every result as JSON.")] = False,
 ) -> int:
-    """Show the figures of a run: findings, matrices, latency, patterns, warnings, and what was skipped."""
+    """Show the main results of a run on one page of 60 lines, and its other tables by name."""
     from byteways.explain.results.progress import progress
 
+    names = sections or []
+    shown = ["byteways", "show", str(run)]
+    for option in (name for name, value in (("--all", every), ("--json", as_json)) if value and names):
+        hint = f"{shlex.join([*shown, *names])}, or {shlex.join([*shown, option])}"
+        raise BytewaysError(f"{option} prints all sections, not {' and '.join(names)} alone", hint=hint)
     folder = opened_run(run)
     view = View(
         folder.manifest,
@@ -71,7 +94,9 @@ def show(
     if as_json:
         echo(json_text(_as_data(view), indent=1))
     else:
-        _print(view, progress(folder))
+        filters = [word for text in only or [] for word in ("--only", text)]
+        filters += ["--size", size] if size is not None else []
+        _print(view, progress(folder), names, every, [*shown, *filters])
     return 0
 
 
@@ -157,81 +182,48 @@ def _of_topic(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     return data
 
 
-def _print(view: View, progress: str) -> None:
+def _print(view: View, progress: str, names: Sequence[str], every: bool, command: Sequence[str]) -> None:
+    from byteways.cli.show_sections import Overview, chosen, page, table_sections
     from byteways.explain.findings import findings
     from byteways.explain.results.index import Index
     from byteways.report.second_process import MANY_RECORDS, computed_in_second_process
 
     mark, index = mark_of(view.manifest), Index(view)
+    verdict = mark or verdict_of(view.manifest, view.records)
+
+    def tables() -> dict[str, str]:
+        return table_sections(index)
 
     def head(console: Console) -> None:
-        found = findings(index)
-        _print_head(console, view, progress, mark)
+        print_verdict(console, verdict)
+        _print_head(console, view, progress)
         console.print()
-        print_title(console, index, found)
-        print_headline(console, index, mark)
-        if not found:
+        print_title(console, index)
+        if not overview.findings:
             console.print(f"\nnothing {index.voice.measured} yet")
-        print_findings(console, found)
 
-    def body(console: Console) -> None:
-        _print_tables(console, index, mark)
-
-    if len(view.records) < MANY_RECORDS:
-        first, rest = rendered(head), rendered(body)
+    _ = index.ranked  # both processes need them
+    many = len(view.records) >= MANY_RECORDS
+    with computed_in_second_process(tables) if many else nullcontext(tables) as wait:
+        overview = Overview(index, findings(index))
+        texts = {**overview.sections(), **wait()}
+    if names:
+        sections = "\n".join(chosen(names, texts)).removeprefix("\n")
+        text = "\n".join(filter(None, (rendered(lambda console: print_verdict(console, verdict)), sections)))
+    elif every:
+        text = "\n".join([rendered(head), *texts.values()])
     else:
-        _ = index.ranked  # both processes need them
-        with computed_in_second_process(lambda: rendered(body)) as wait:
-            first, rest = rendered(head), wait()
-    echo_rendered(f"{first}\n{rest}" if rest else first)
+        text = page(rendered(head), overview, texts, command)
+    echo_rendered(marked_each_screen(text, mark))
 
 
-def _print_head(console: Console, view: View, progress: str, mark: str) -> None:
+def _print_head(console: Console, view: View, progress: str) -> None:
     from byteways.explain.display.numbers import moment
     from byteways.explain.two_runs.environments import carriers
 
     manifest = view.manifest
-    print_verdict(console, mark or verdict_of(manifest, view.records))
     suite = manifest.get("suite", {})
     started = moment(str(manifest.get("started_at") or ""))
     console.print(f"{suite.get('name')} on {subject(manifest)}, {started}, {progress}")
     if libraries := carriers(manifest, view.records):
         console.print(f"between ranks: {', '.join(libraries)}")
-
-
-def _print_tables(console: Console, index: Index, mark: str) -> None:
-    """Prints the topics, then what belongs to none."""
-    from byteways.explain.tables import tables
-    from byteways.explain.topics import topics
-
-    for topic in topics(index):
-        for part in topic.tables:
-            named = dict.fromkeys((topic.title, part.title) if part.title else (topic.title,))
-            _print_table(console, mark, ": ".join(named), part)
-    others = tables(index)
-    for part in others.grids:
-        _print_table(console, mark, part.title, part)
-    for topic in others.parts.values():
-        for part in topic.tables:
-            _print_table(console, mark, part.title or topic.title, part)
-
-
-def _print_table(console: Console, mark: str, title: str, table: Table) -> None:
-    rows = table.rows
-    warned = ""
-    if table.results:
-        rows = tuple(
-            tuple(
-                f"{text}*" if result and result.warned else text for text, result in zip(*both, strict=True)
-            )
-            for both in zip(table.rows, table.results, strict=True)
-        )
-        warned = "* has a warning (listed below)" if rows != table.rows else ""
-    named = f"{title}, {table.unit}" if table.unit else title
-    print_table(console, mark, named, table.headings, rows or table.rows, table.numeric)
-    if notes := [note for note in (table.note, warned) if note]:
-        console.print("; ".join(notes), style="dim")
-    if table.advice:
-        console.print(f"\nWhat to do about the {title.lower()}", style="bold")
-        for row, advice in zip(table.rows, table.advice, strict=True):
-            hanging(console, f"{row[0]}: ", advice)

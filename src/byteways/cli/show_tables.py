@@ -66,21 +66,18 @@ def _need(
 
 def print_table(
     console: Console,
-    mark: str,
     title: str,
     headings: Sequence[str],
     rows: Sequence[Sequence[str]],
     figures: Collection[int] = (),
 ) -> None:
-    """Prints a table under its title, with `mark` above each part.
+    """Prints a table under its title.
 
     Names from the machine are printed literally, never as markup.
     """
     chosen = parts(headings, rows, figures, console.width)
     for number, columns in enumerate(chosen, start=1):
         console.print()
-        if mark:
-            console.print(mark, style="bold red", soft_wrap=True)
         which = f" ({number} of {len(chosen)})" if len(chosen) > 1 else ""
         console.print(f"{title}{which}", style="bold")
         _print_part(console, headings, rows, figures, columns)

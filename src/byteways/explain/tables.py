@@ -28,6 +28,9 @@ from byteways.explain.subjects.saturation import below_the_best
 from byteways.plan.case import PATTERNS
 from byteways.units import format_size
 
+#: Which end issues a transfer, by access.
+_ISSUERS = {"read": "destination", "write": "source", "remote": "third device"}
+
 
 @dataclass(frozen=True)
 class Tables:
@@ -93,9 +96,12 @@ def patterns(index: Index) -> Topic:
         ),
     )
     results = [TableResult(cell) for cell in cells]
+    records = [cell.record for cell in cells]
     columns: dict[str, list[str]] = {
-        name: [getattr(cell.record, name) for cell in cells]
-        for name in ("pattern", "interface", "access", "path")
+        "pattern": [record.pattern for record in records],
+        "interface": [record.interface for record in records],
+        "issued by": [_ISSUERS.get(record.access, record.access) for record in records],
+        "path": [record.path for record in records],
     }
     columns["size"] = [format_size(cell.record.size_bytes) for cell in cells]
     columns["sum"] = [result.absolute for result in results]

@@ -29,7 +29,13 @@ MOST_NAMED_WAYS = 3
 NO_LEAD_OVER = f"{NO_DIFFERENCE} from"
 
 
-def margin(ranking: Ranking, names: Mapping[str, str] = MappingProxyType({}), tie: str = NO_LEAD_OVER) -> str:
+def margin(
+    ranking: Ranking,
+    names: Mapping[str, str] = MappingProxyType({}),
+    tie: str = NO_LEAD_OVER,
+    *,
+    brief: bool = False,
+) -> str:
     """`5.4 % over kernel`, `2.2 × kernel`, `no significant difference from kernel`, or that there is no
     other.
 
@@ -39,16 +45,18 @@ def margin(ranking: Ranking, names: Mapping[str, str] = MappingProxyType({}), ti
         ranking: Of one size.
         names: What the table calls an interface; others keep their name.
         tie: Says that there is no significant difference from those that follow.
+        brief: Leaves out what a comparison that is not decided allows, ways that few paths have, and that
+            there is no alternative.
     """
     if ties := tied_interfaces(ranking):
         called = [names.get(name, name) for name in ties]
-        return f"{_level(_ties_with(ranking, ties), tie)} {listed(called)}"
+        return f"{_level(_ties_with(ranking, ties), tie, brief)} {listed(called)}"
     if next_ := runner_up(ranking):
         claim = next_.claim
         over = f"{gain_of(claim)} over" if claim.effect < 2 else f"{factor(claim)} ×"
         name = next_.variant.interface
         return f"{over} {names.get(name, name)}{agreement(claim)}"
-    return faster_elsewhere(ranking, " GB/s") or "no alternative at this size"
+    return "" if brief else faster_elsewhere(ranking, " GB/s") or "no alternative at this size"
 
 
 def _ties_with(ranking: Ranking, interfaces: Sequence[str]) -> list[Claim]:
@@ -56,12 +64,12 @@ def _ties_with(ranking: Ranking, interfaces: Sequence[str]) -> list[Claim]:
     return [one.claim for one in ranking.ties if one.variant.interface in interfaces]
 
 
-def _level(claims: Sequence[Claim], tie: str = NO_LEAD_OVER) -> str:
+def _level(claims: Sequence[Claim], tie: str, brief: bool) -> str:
     """`tie`, or what else keeps the best from a lead."""
     if any(claim.verdict != TIE for claim in claims):
         return "on some paths behind"
     if any(claim.undecided for claim in claims):
-        return f"{UNDECIDED} ({ratio_between(claims)}) against"
+        return f"{UNDECIDED}{'' if brief else f' ({ratio_between(claims)})'} against"
     return tie
 
 

@@ -10,7 +10,7 @@ from statistics import median
 
 from byteways.explain.claims.claim import Operand, operand
 from byteways.explain.results.summary import Part, Result, ResultGroup
-from byteways.explain.results.variants import Variant
+from byteways.explain.results.variants import ISSUED_BY, Variant
 from byteways.plan.memory import is_device
 from byteways.units import three_digits
 
@@ -149,11 +149,7 @@ def marked(title: str, *results: Result | ResultGroup) -> str:
 
 
 #: How sentences say which device issues a transfer.
-ACCESS = {
-    "read": " issued by the destination",
-    "write": " issued by the source",
-    "remote": " issued by a third device",
-}
+ACCESS = {access: f" issued by {end}" for access, end in ISSUED_BY.items()}
 
 
 def way(variant: Variant) -> str:

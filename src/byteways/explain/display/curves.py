@@ -49,22 +49,48 @@ def over_size(results: Sequence[Result], topology: Topology) -> list[Chart]:
     for (name, class_name, warm, options), members in sorted(
         grouped.items(), key=lambda item: (order.index(item[0][0]), item[0][2:])
     ):
-        series = [
-            Series(way.label(), points)
+        lines = {
+            way: Series(way.label(), points)
             for way, cells in sorted(group_by(members, variant).items())
             if len(points := _points(cells, 1e9)) > 1
-        ]
+        }
+        series = [*lines.values()]
         if series:
             peaks = {cell.peak for cell in members if cell.peak}
             parts = PAIR_KINDS[name], class_name, "warm caches" * warm, "with options" * options
             title = ", ".join(part for part in parts if part)
-            drawn.append(over_size_chart(title, series, peaks.pop() if len(peaks) == 1 else None))
+            plain = [line for way, line in lines.items() if _is_default_copy(way)]
+            drawn.append(over_size_chart(title, series, peaks.pop() if len(peaks) == 1 else None, plain))
     return drawn
 
 
-def over_size_chart(title: str, series: Sequence[Series], peak: float | None) -> Chart:
-    """Returns the chart of some interfaces; `peak` in bytes/s if they share one."""
-    fastest = sorted(series, key=lambda line: -line.points[-1].y)[:MOST_DIRECT]
+def _is_default_copy(way: Variant) -> bool:
+    """Whether it is what a program gets from the vendor's copy call without any setting."""
+    usual = {"device", "pinned"}
+    return (
+        way.interface == "copy"
+        and not way.options
+        and not way.environment
+        and {way.source, way.destination} <= usual
+    )
+
+
+def over_size_chart(
+    title: str, series: Sequence[Series], peak: float | None, plain: Sequence[Series] = ()
+) -> Chart:
+    """Returns the chart of some interfaces.
+
+    Args:
+        title: Of the chart.
+        series: A line for each way.
+        peak: In bytes/s, if they share one.
+        plain: Those without settings: the fastest of them is drawn, whatever else is faster.
+    """
+    ordered = sorted(series, key=lambda line: -line.points[-1].y)
+    default = next((line for line in ordered if line in plain), None)
+    fastest = ordered[:MOST_DIRECT]
+    if default is not None and default not in fastest:
+        fastest[-1] = default
     chosen = tuple(line for line in series if line in fastest)
     caption, levels = [], []
     if peak:

@@ -11,6 +11,13 @@ from byteways.plan.case import Buffer
 from byteways.record.record import Record
 from byteways.units import format_size
 
+#: Which end issues a transfer, by access.
+ISSUED_BY = {
+    "read": "the destination",
+    "write": "the source",
+    "remote": "a third device",
+}
+
 
 @dataclass(frozen=True, order=True)
 class Variant:
@@ -54,6 +61,12 @@ class Variant:
 
     def _described(self, memory: bool, access: bool) -> str:
         return ", ".join([self.interface, *self._settings(memory, access)])
+
+    @property
+    def words(self) -> str:
+        """The label of a table for people: `copy, issued by the source, pinned`."""
+        issued = [f"issued by {ISSUED_BY[self.access]}"] if self.access in ISSUED_BY else []
+        return ", ".join([self.interface, *issued, *self._settings(memory=True, access=False)])
 
     def _settings(self, memory: bool, access: bool) -> list[str]:
         parts = []

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from byteways.errors import BytewaysError
-from byteways.explain.claims.claim import Operand
+from byteways.explain.claims.claim import LEADS, MIXED, TIE, TRAILS, Claim, Operand
 from byteways.explain.claims.compare import least_change
 from byteways.explain.claims.phrases import rate, way
-from byteways.explain.claims.wording import UNDECIDED, difference_text
+from byteways.explain.claims.wording import NO_DIFFERENCE, UNDECIDED, difference_text
 from byteways.explain.results.counting import count
+from byteways.explain.results.selection import PAIR_KINDS
+from byteways.explain.results.summary import group_by
 from byteways.explain.two_runs.across_machines import MachinesRow
 from byteways.explain.two_runs.paired_cases import ComparedCases, PairedCase
 from byteways.explain.two_runs.pooled import PooledChange
@@ -23,6 +26,8 @@ from byteways.units import format_size, short_time
 MOST_RATIO = 100
 #: Headings of the table of differences.
 HEADINGS = ("case", "change in speed", "interval", "first", "second")
+#: Comparisons without an outcome.
+_OTHERS = ("the paths disagree", "not compared")
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 _CONDITION = re.compile(r"(slower|faster|different)\s*>\s*(\d+(?:\.\d+)?)\s*%", re.IGNORECASE)
 
@@ -142,6 +147,26 @@ def class_row(row: MachinesRow) -> tuple[str, ...]:
     sides = zip(row.classes, row.peaks_bytes_per_s, (row.claim.second, row.claim.first), strict=True)
     told = (_part(link_class, peak, side) for link_class, peak, side in sides)
     return (way(row.variant), format_size(row.size_bytes), *told, difference_text(row.claim))
+
+
+def class_summary(rows: Sequence[MachinesRow]) -> list[str]:
+    """'Between GPUs, 14 comparisons: second reaches more in 7, less in none, …' for each kind of pair."""
+    kinds = group_by(rows, lambda row: row.between)
+    return [f"{PAIR_KINDS[name]}, {_counted([row.claim for row in some])}" for name, some in kinds.items()]
+
+
+def _counted(claims: Sequence[Claim]) -> str:
+    outcomes = Counter(_outcome(claim) for claim in claims)
+    more, less = (outcomes[verdict] or "none" for verdict in (LEADS, TRAILS))
+    rest = (f"{name} in {outcomes[name]}" for name in (NO_DIFFERENCE, UNDECIDED, *_OTHERS) if outcomes[name])
+    told = ", ".join((f"second reaches more in {more}", f"less in {less}", *rest))
+    return f"{count(len(claims), 'comparison')}: {told}"
+
+
+def _outcome(claim: Claim) -> str:
+    if claim.verdict == TIE:
+        return UNDECIDED if claim.undecided else NO_DIFFERENCE
+    return claim.verdict if claim.differ else _OTHERS[claim.verdict != MIXED]
 
 
 def _part(link_class: str, peak: float | None, side: Operand) -> str:

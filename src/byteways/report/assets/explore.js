@@ -21,6 +21,12 @@
     if (!byPlace.has(key)) byPlace.set(key, n);
   }
 
+  // A choice is one way, or after those any way of one interface, if it has several.
+  const interfaceOf = data.ways.map((way) => way.split(", ")[0]), interfaces = Array.from(new Set(interfaceOf));
+  const several = (/** @type {string} */ name) => interfaceOf.indexOf(name) !== interfaceOf.lastIndexOf(name);
+  const choices = data.ways.map((way) => (several(way) ? way + ", without settings" : way)).concat(interfaces.map((name) => (several(name) ? name : "")));
+  const chosen = (/** @type {number} */ n) => cells.way[n] === state.way || interfaceOf[cells.way[n]] === interfaces[state.way - data.ways.length];
+
   const mode = () => state.both + 2 * state.warm; // as in report/explore.py
 
   // The address: #pair=gpu0>gpu1&size=1 GiB&interface=copy, write&both=1&warm=1&share=1
@@ -31,7 +37,7 @@
     state.pair = ends.join(">");
     const size = data.sizeNames.indexOf(told.get("size") ?? "");
     state.size = size < 0 ? initial.size : size;
-    state.way = data.ways.indexOf(told.get("interface") ?? "");
+    state.way = choices.indexOf(told.get("interface") || "?");
     state.access = ["read", "write"].find((one) => one === told.get("access")) ?? "";
     state.both = told.get("both") === "1" && cells.mode.some((one) => one & 1) ? 1 : 0;
     state.warm = told.get("warm") === "1" && cells.mode.some((one) => one & 2) ? 1 : 0;
@@ -40,7 +46,7 @@
   }
   function keep() {
     const told = new URLSearchParams({ pair: state.pair, size: data.sizeNames[state.size] });
-    if (state.way >= 0) told.set("interface", data.ways[state.way]);
+    if (state.way >= 0) told.set("interface", choices[state.way]);
     if (state.access) told.set("access", state.access);
     if (state.both) told.set("both", "1");
     if (state.warm) told.set("warm", "1");
@@ -60,6 +66,7 @@
   function cellOf(from, to) {
     // Without an interface, the one that stands for the pair: of all ways, of reads, or of writes.
     if (state.way < 0) { const entry = entryOf(from, to, state.size); return (entry && entry[6][["", "read", "write"].indexOf(state.access)]) ?? undefined; }
+    if (state.way >= data.ways.length) return entryOf(from, to, state.size)?.[4].find(chosen);
     const key = (/** @type {number} */ a, /** @type {number} */ b) => [a, b, state.size, mode(), state.way].join();
     const found = byPlace.get(key(from, to));
     return found === undefined && state.both ? byPlace.get(key(to, from)) : found;
@@ -135,7 +142,7 @@
         make("td", share(n), "number"), verdict(entry[5][place]));
       const warned = data.words[cells.warnings[n]];
       row.append(make("td", data.words[cells.engine[n]] + (warned ? " ⚠ " + warned : "")));
-      if (cells.way[n] === state.way) row.className = "chosen";
+      if (chosen(n)) row.className = "chosen";
       body.append(row);
     });
     const last = make("tr"), cell = make("td"), link = make("button", "All records of this pair and size", "link");
