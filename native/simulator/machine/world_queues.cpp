@@ -86,7 +86,9 @@ void World::copy_batch(const std::vector<Piece>& pieces, Stream* stream, const C
   for (const Piece& piece : pieces) {
     const Range to = range_of_call(piece.destination, piece.bytes);
     const Range from = range_of_call(piece.source, piece.bytes);
-    submit_copy(lock, to, from, static_cast<double>(piece.bytes), stream, policy,
+    CopyPolicy following = policy;
+    following.follows = &piece != pieces.data();
+    submit_copy(lock, to, from, static_cast<double>(piece.bytes), stream, following,
                 [=, this] { kernels_.move(to, from, executor); });
   }
 }
@@ -257,6 +259,9 @@ void World::submit_copy(Lock& lock, const Range& to, const Range& from, double b
     Transfer transfer{engine ? Mechanism::engine : Mechanism::blit, executor, here, there, bytes};
     transfer.engine = policy.engine;
     costs_.add(*operation, transfer);
+    // 4 x H200: pieces of 4 KiB and 1 MiB in one call move at the rate of the link, those within a GPU as in
+    // calls of their own (examples/h200x4-rounds).
+    if (engine && policy.follows) operation->fixed = 0;
   }
   operation->never_ends = kernels_.hangs(here, there);
   operation->on_end = std::move(effect);
