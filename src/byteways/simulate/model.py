@@ -57,6 +57,14 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
     address: Annotated[str, Meta(min_length=1)]
 
 
+class CategoryError(Struct, frozen=True, forbid_unknown_fields=True):
+    """Relative errors of the model over the held-out values of one category (plan/error_categories.py)."""
+
+    values: Annotated[int, Meta(ge=1, le=10**18)]
+    median_error: Annotated[float, Meta(ge=0.0, le=1e18)]
+    p90_error: Annotated[float, Meta(ge=0.0, le=1e18)]
+
+
 class Fit(Struct, frozen=True, forbid_unknown_fields=True):
     """Accuracy of the model, from validation/model_error.py.
 
@@ -68,6 +76,7 @@ class Fit(Struct, frozen=True, forbid_unknown_fields=True):
     held_out_values: Annotated[int, Meta(ge=0, le=10**18)]
     median_error: Annotated[float, Meta(ge=0.0, le=1e18)] | None = None  # None: no values were held out
     p90_error: Annotated[float, Meta(ge=0.0, le=1e18)] | None = None
+    categories: dict[str, CategoryError] = {}
 
 
 @dataclass(frozen=True)
