@@ -75,7 +75,7 @@ def test_a_machine_without_a_class_of_links_says_so(tmp_path_factory: pytest.Tem
         "can run here: Fig. 2a, Fig. 3a, Fig. 3b, Table III, Sec. III-D, Table II; none of Fig. 2b, Fig. 2c"
         in run.stderr
     )
-    assert verdicts["explicit-ceiling"]["verdict"] == "differs on this hardware"
+    assert verdicts["explicit-ceiling"]["verdict"] == "differs in the model"
     assert not {"built in", "does not hold here"} & {
         one["verdict"] for one in verdicts.values()
     }  # fitted to a run of our own

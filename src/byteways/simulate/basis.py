@@ -18,6 +18,8 @@ from byteways.simulate.model import ASSUMED_SOURCE, FITTED_SOURCE, NOMINAL, Mach
 LINKS_BETWEEN_HOSTS = ("nic", "network")
 #: A number counts if this change of it, relative to it, moves a value by more than that part.
 CHANGE, MOVED = 0.2, 0.01
+#: AMD's runtime copies up to this size between GPUs by kernels (ROC_P2P_SDMA_SIZE, in KiB).
+BLIT_UP_TO_BYTES = 2**20
 #: End of the keys that are times.
 _TIME = "_ns"
 #: Numbers of the cores that MPI's messages need.
@@ -31,18 +33,22 @@ _WAYS = ("local", "peer-read", "peer-write", "host-read", "host-write")
 
 def rests_on(case: Case, model: MachineModel) -> list[str]:
     """Returns which of `assumed`, `fitted`, `nominal` (published) the case's numbers are, in this order."""
-    kinds: set[str] = set()
-    for flow in case.flows:
-        least_ns = _least_ns(model, case, flow)
-        for prefix in {*_used(case, flow, model)}:
-            kinds |= {
-                model.facts[key].kind
-                for key in model.keys_below(prefix)
-                if not key.endswith(_TIME) or model.number(key) * CHANGE > MOVED * least_ns
-            }
+    kinds = {model.facts[key].kind for key in numbers_behind(case, model)}
     if any(INTERFACES[case.interface_of(flow)].library == "direct" for flow in case.flows):
         kinds.add(ASSUMED_SOURCE)  # what its flags cost was never fitted to such a collective
     return [kind for kind in (ASSUMED_SOURCE, FITTED_SOURCE, NOMINAL) if kind in kinds]
+
+
+def numbers_behind(case: Case, model: MachineModel) -> frozenset[str]:
+    """Returns the keys of the sourced numbers that decide the case's value."""
+    return frozenset(
+        key
+        for flow in case.flows
+        for least_ns in (_least_ns(model, case, flow),)
+        for prefix in {*_used(case, flow, model)}
+        for key in model.keys_below(prefix)
+        if not key.endswith(_TIME) or model.number(key) * CHANGE > MOVED * least_ns
+    )
 
 
 def _least_ns(model: MachineModel, case: Case, flow: Flow) -> float:
@@ -60,6 +66,8 @@ def _least_ns(model: MachineModel, case: Case, flow: Flow) -> float:
     else:
         cores = model.number("cpu.cores") if INTERFACES[interface].team else 1
         fastest = cores * model.fastest_core
+    if INTERFACES[interface].between:
+        fastest *= 2 * max(1, len(case.ranks))  # each step of a collective takes its times again
     return case.size_of(flow) / fastest * 1e9 if fastest else 0.0
 
 
@@ -95,7 +103,7 @@ def _calls(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
     if staged or not options.get("gate", True) or "pace" in options:
         yield "calls"
     elif flow.executor.startswith("gpu"):
-        fixed = [key for way in _rates_of(case, flow) for key in model.keys_below(f"{way}.fixed_ns")]
+        fixed = [key for way in _rates_of(model, case, flow) for key in model.keys_below(f"{way}.fixed_ns")]
         least_ns = max(map(model.number, fixed), default=0.0) + _least_ns(model, case, flow)
         if least_ns < model.number("calls.enqueue_ns") * (1 + CHANGE):
             yield "calls.enqueue_ns"
@@ -113,6 +121,7 @@ def _of_bytes(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
             "managed.prefetch_peer_bytes_per_s" if peers else _prefetch_key(flow),
             *("managed.prefetch_ns", "managed.prefetch_peer_ns"),
         )
+        yield from (f"rates.engine-{way}.efficiency" for way in _WAYS)
     elif flow.executor.startswith("cpu"):
         yield from _of_cores(model, case, flow)
     else:
@@ -193,7 +202,7 @@ def _of_gpu(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
         return
     if any(is_managed(end.memory) for end in ends):
         yield from _of_pages(model, by_copy)
-    yield from _rates_of(case, flow)
+    yield from _rates_of(model, case, flow)
     if not by_copy:
         yield from _of_kernel(model, case, flow, rate)
     elif len(case.flows) > 1:
@@ -202,21 +211,31 @@ def _of_gpu(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
         yield "gpu.hardware_queues"
 
 
-def _rates_of(case: Case, flow: Flow) -> Iterator[str]:
+def _rates_of(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
     """Yields the tables of rates of a flow that a GPU executes."""
     interface = case.interface_of(flow)
     rate = INTERFACES[interface].gpu_rate
     by_copy = rate == "engine"
     sources, destinations = case.arrays_of(flow)
-    away = [(end.device, "read") for end in sources if end.device != flow.executor]
-    away += [(end.device, "write") for end in destinations if end.device != flow.executor]
-    if not away or counts_as_stream(interface):
+    reads = [(_memory_of(model, end.device), "read") for end in sources]
+    writes = [(_memory_of(model, end.device), "write") for end in destinations]
+    away = [(memory, access) for memory, access in (*reads, *writes) if memory != flow.executor]
+    if by_copy and not away and any(end.device != flow.executor for end in (*sources, *destinations)):
+        # Of an APU: between its GPU and its CPU.
+        yield f"rates.{rate}-host-{'read' if sources[0].device != flow.executor else 'write'}"
+    elif not away or counts_as_stream(interface):
         yield "rates.blit-local" if by_copy else f"rates.{rate}-local"
-    # A variable may have kernels of the runtime copy.
-    rates = (rate, "blit") if by_copy and case.environment else (rate,)
-    for device, access in away:
-        place = "host" if device.startswith("cpu") else "peer"
-        yield from (f"rates.{each}-{place}-{access}" for each in rates)
+    for memory, access in away:
+        place = "host" if memory.startswith("cpu") else "peer"
+        yield f"rates.{rate}-{place}-{access}"
+        if by_copy and _may_blit(model, case, flow, place):
+            yield f"rates.blit-{place}-{access}"
+
+
+def _may_blit(model: MachineModel, case: Case, flow: Flow, place: str) -> bool:
+    """Whether kernels of the runtime may copy: as a variable says, or short copies between GPUs of AMD."""
+    is_short = case.size_of(flow) <= BLIT_UP_TO_BYTES
+    return bool(case.environment) or (model.vendor == "amd" and place == "peer" and is_short)
 
 
 def _of_pages(model: MachineModel, by_copy: bool) -> Iterator[str]:
