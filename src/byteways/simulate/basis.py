@@ -57,17 +57,14 @@ def _least_ns(model: MachineModel, case: Case, flow: Flow) -> float:
     if metric_of(interface) != "bandwidth":
         return 0.0
     ends = case.buffers_of(flow)
-    if INTERFACES[interface].between:
-        fastest = max(model.fastest_links, model.fastest_core)
-    elif flow.executor.startswith("gpu") and all(end.device == flow.executor for end in ends):
-        fastest = model.number("gpu.memory_bytes_per_s")
+    if INTERFACES[interface].between:  # each step of a collective takes its times again
+        fastest = 2 * len(case.ranks) * max(model.fastest_links, model.fastest_core)
     elif flow.executor.startswith("gpu"):
-        fastest = model.fastest_links
+        local = all(_memory_of(model, end.device) == flow.executor for end in ends)
+        fastest = model.number("gpu.memory_bytes_per_s") if local else model.fastest_links
     else:
         cores = model.number("cpu.cores") if INTERFACES[interface].team else 1
         fastest = cores * model.fastest_core
-    if INTERFACES[interface].between:
-        fastest *= 2 * max(1, len(case.ranks))  # each step of a collective takes its times again
     return case.size_of(flow) / fastest * 1e9 if fastest else 0.0
 
 

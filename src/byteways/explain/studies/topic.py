@@ -81,10 +81,9 @@ def _claims(outcome: StudyOutcome) -> TopicTable:
     if not all(one.claim.quote for one in outcome.verdicts):
         notes.append("text without quotation marks paraphrases the source")
     if any(one.verdict == BUILT_IN for one in outcome.verdicts):
-        notes.append(
-            f"built in: {outcome.fitted}; values that a model was fitted to cannot test it. A "
-            "claim on held-out values is tested"
-        )
+        notes.append("built in: the model cannot do otherwise, since it states this or was fitted to it")
+        if outcome.fitted:
+            notes.append(f"{outcome.fitted}. A claim on held-out values is tested")
     headings = ("verdict", "claim of the source", "where", "measured")
     return TopicTable("Claims", headings, tuple(rows), note="; ".join(notes))
 
