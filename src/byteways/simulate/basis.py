@@ -56,16 +56,26 @@ def _least_ns(model: MachineModel, case: Case, flow: Flow) -> float:
     interface = case.interface_of(flow)
     if metric_of(interface) != "bandwidth":
         return 0.0
-    ends = case.buffers_of(flow)
     if INTERFACES[interface].between:  # each step of a collective takes its times again
         fastest = 2 * len(case.ranks) * max(model.fastest_links, model.fastest_core)
     elif flow.executor.startswith("gpu"):
-        local = all(_memory_of(model, end.device) == flow.executor for end in ends)
-        fastest = model.number("gpu.memory_bytes_per_s") if local else model.fastest_links
+        fastest = _fastest_of_gpu(model, case, flow)
     else:
         cores = model.number("cpu.cores") if INTERFACES[interface].team else 1
         fastest = cores * model.fastest_core
     return case.size_of(flow) / fastest * 1e9 if fastest else 0.0
+
+
+def _fastest_of_gpu(model: MachineModel, case: Case, flow: Flow) -> float:
+    """Returns the bytes/s that a GPU moves at most: its memory's, or those of the links to the others."""
+    row = INTERFACES[case.interface_of(flow)]
+    others = {_memory_of(model, end.device) for end in case.buffers_of(flow)} - {flow.executor}
+    if not others:
+        return model.number("gpu.memory_bytes_per_s") / (2 if row.copies else 1)
+    if moves_pages(case.interface_of(flow)) or "via" in row.takes:
+        return model.fastest_links
+    links = {key for other in others for key in _links(model, other, flow.executor)}
+    return sum(model.number(key) for key in links if key.endswith(".peak_bytes_per_s")) or model.fastest_links
 
 
 def _used(case: Case, flow: Flow, model: MachineModel) -> Iterator[str]:
@@ -204,7 +214,8 @@ def _of_gpu(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
         yield from _of_kernel(model, case, flow, rate)
     elif len(case.flows) > 1:
         yield from ("gpu.copy_engines", "gpu.peer_copy_engines")
-    if len(case.flows) > 1:
+    own = sum(other.executor == flow.executor for other in case.flows)
+    if own > model.number("gpu.hardware_queues") * (1 - CHANGE):
         yield "gpu.hardware_queues"
 
 
