@@ -259,9 +259,8 @@ void World::submit_copy(Lock& lock, const Range& to, const Range& from, double b
     Transfer transfer{engine ? Mechanism::engine : Mechanism::blit, executor, here, there, bytes};
     transfer.engine = policy.engine;
     costs_.add(*operation, transfer);
-    // 4 x H200: pieces of 4 KiB and 1 MiB in one call move at the rate of the link, those within a GPU as in
-    // calls of their own (examples/h200x4-rounds).
-    if (engine && policy.follows) operation->fixed = 0;
+    const bool peers = here.kind == Place::Kind::gpu && there.kind == Place::Kind::gpu;
+    if (engine && peers && policy.follows && model_.calls.batches_overlap) operation->fixed = 0;
   }
   operation->never_ends = kernels_.hangs(here, there);
   operation->on_end = std::move(effect);
