@@ -181,7 +181,7 @@ def _plain_flow(source: str, destination: str, executor: str) -> Flow:
 
 
 #: The fields that identify a case; a record has them, too.
-CASE_FIELDS = ("interface", "pattern", "flows", "size_bytes", "cache", "options", "environment")
+IDENTITY_FIELDS = ("interface", "pattern", "flows", "size_bytes", "cache", "options", "environment")
 
 
 @dataclass(frozen=True)

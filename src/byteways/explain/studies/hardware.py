@@ -10,7 +10,7 @@ from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.explain.studies.verdicts import DIFFERS, DIFFERS_IN_MODEL, FAILS_HERE, NOT_REPRODUCED
-from byteways.plan.case import CASE_FIELDS, Case
+from byteways.plan.case import IDENTITY_FIELDS, Case
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, model_of
 from byteways.simulate import load as load_model
@@ -53,7 +53,7 @@ class Hardware:
             return False
         by_size: dict[int, set[frozenset[str]]] = {}
         for record in records:
-            case = Case.from_json({name: getattr(record, name) for name in CASE_FIELDS})
+            case = Case.from_json({name: getattr(record, name) for name in IDENTITY_FIELDS})
             by_size.setdefault(record.size_bytes, set()).add(numbers_behind(case, model))
         return all(len(some) == 1 for some in by_size.values())
 

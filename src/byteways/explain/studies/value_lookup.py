@@ -12,7 +12,7 @@ from byteways.explain.studies.hardware import Hardware
 from byteways.explain.studies.indexed_cases import Entries, IndexedCase
 from byteways.explain.studies.places import Located, locate
 from byteways.explain.studies.published_match import is_at, published_matches
-from byteways.plan.case import CASE_FIELDS, Case
+from byteways.plan.case import IDENTITY_FIELDS, Case
 from byteways.plan.legality import kind_of
 from byteways.plan.planner import needs_ranks, shares_gpus
 from byteways.plan.ranks import Rank, default_ranks, layout
@@ -67,7 +67,7 @@ class Sheet:
     def _recorded(self) -> Entries:
         return Entries(
             IndexedCase(
-                Case.from_json({name: getattr(record, name) for name in CASE_FIELDS}),
+                Case.from_json({name: getattr(record, name) for name in IDENTITY_FIELDS}),
                 record,
             )
             for record in self.run.records
