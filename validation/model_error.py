@@ -25,6 +25,7 @@ from typing import Any
 import message_figures
 import own_run
 import published_values as published
+from byteways.plan.error_categories import ERROR_CATEGORIES, error_category
 from byteways.run.shared.simulator import simulator_path
 from byteways.simulate import MachineModel, load, sheet
 from byteways.units import format_bandwidth
@@ -77,6 +78,7 @@ class Figures:
     families: int
     family_median_error: float | None  # each family counts once, with its median
     family_p90_error: float | None
+    categories: dict[str, dict[str, float]]  # of all held-out values that count, by plan/error_categories.py
     missed: tuple[str, ...]  # families whose own figures are beyond an aim
 
     @property
@@ -145,6 +147,7 @@ def way_between(model: MachineModel, source: str, destination: str, executor: st
 
 def figures_of(machine: str, predictions: Sequence[Prediction]) -> Figures:
     """Counts and errors of one machine's copies and kernels."""
+    everything = predictions
     predictions = [one for one in predictions if not one.between_ranks]
     held_out = [one for one in predictions if one.side == HELD_OUT]
     aimed = [one for one in held_out if one.has_aim]
@@ -166,8 +169,29 @@ def figures_of(machine: str, predictions: Sequence[Prediction]) -> Figures:
         len(families),
         statistics.median(medians) if medians else None,
         percentile_90(medians) if medians else None,
+        by_category(everything),
         tuple(missed),
     )
+
+
+def by_category(predictions: Sequence[Prediction]) -> dict[str, dict[str, float]]:
+    """Errors of held-out values by category, as [fit.categories] of a machine file has them.
+
+    Bandwidths of 1 MiB and more, and times and latencies of any size.
+    """
+    errors: dict[str, list[float]] = defaultdict(list)
+    for one in predictions:
+        if one.side == HELD_OUT and (one.has_aim or one.value.metric != "bandwidth"):
+            errors[error_category(one.value.method, one.value.executor)].append(abs(one.error))
+    return {
+        name: {
+            "values": len(errors[name]),
+            "median_error": round(statistics.median(errors[name]), 4),
+            "p90_error": round(percentile_90(errors[name]), 4),
+        }
+        for name in ERROR_CATEGORIES
+        if name in errors
+    }
 
 
 def by_family(predictions: Sequence[Prediction]) -> dict[str, list[float]]:
@@ -244,6 +268,9 @@ def fit_table(one: Figures) -> str:
     lines = [f"fitted_values = {one.fitted_values}", f"held_out_values = {one.with_aim}"]
     if one.median_error is not None and one.p90_error is not None:
         lines += [f"median_error = {one.median_error:.4f}", f"p90_error = {one.p90_error:.4f}"]
+    for name, found in one.categories.items():
+        errors = ", ".join(f"{key} = {value}" for key, value in found.items())
+        lines.append(f'categories."{name}" = {{ {errors} }}')
     return "\n".join(["[fit]", *lines, ""])
 
 

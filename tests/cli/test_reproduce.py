@@ -51,6 +51,24 @@ def test_a_finished_run_is_compared_again(pearson: Reproduced) -> None:
     assert "Published vs simulated: Claims" in shown.stdout
 
 
+def test_a_machine_without_a_class_of_links_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Would catch a claim about two dual links that is tested on NVLink."""
+    run = reproduced(tmp_path_factory, "pearson2023-h200-x4")
+    done = byteways(run.folder, "reproduce", "pearson2023", "--from", "R", "--json")
+    assert done.returncode == 0, done.stderr
+    verdicts = {one["id"]: one for one in json.loads(done.stdout)["claims"]}
+    assert verdicts["prefetch-hides-links"]["verdict"] == "cannot be tested here"
+    assert len(verdicts["table3-mapped"]["notes"]) == 2  # of the place that stands in, and of those that lack
+    assert (
+        "can run here: Fig. 2a, Fig. 3a, Fig. 3b, Table III, Sec. III-D, Table II; none of Fig. 2b, Fig. 2c"
+        in run.stderr
+    )
+    assert verdicts["explicit-ceiling"]["verdict"] == "differs in the model"
+    assert not {"built in", "does not hold here"} & {
+        one["verdict"] for one in verdicts.values()
+    }  # fitted to a run of our own
+
+
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main(["reproduce", *words]) == 2
     return capsys.readouterr().err

@@ -24,6 +24,7 @@ class Figure:
     half_width: float = 0.0
     assumed: bool = False
     guessed: bool = False
+    record: Any = None
 
     def quantity(self, unit: str) -> float | None:
         return {"GB/s": self.gb_per_s, "of peak": self.gb_per_s / 200, "ns": 1000 / self.gb_per_s}.get(unit)
@@ -44,6 +45,8 @@ class FakeLine:
 
 class FakeHardware:
     """Of a real machine like the source's own."""
+
+    simulated = False
 
     def elsewhere(self, claim: PublishedClaim) -> str:
         return ""

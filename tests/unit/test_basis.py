@@ -17,9 +17,9 @@ from tests.changed import replace
 GIB = 2**30
 
 
-def case(interface: str, source: str, destination: str, executor: str, **more: Any) -> Case:
+def case(interface: str, source: str, destination: str, executor: str, size: int = GIB, **more: Any) -> Case:
     ends = [Buffer.parse(end) for end in (source, destination)]
-    return Case(interface, "unidirectional", (Flow(*ends, executor),), GIB, **more)
+    return Case(interface, "unidirectional", (Flow(*ends, executor),), size, **more)
 
 
 def changed(key: str, source: str) -> MachineModel:
@@ -34,6 +34,10 @@ def changed(key: str, source: str) -> MachineModel:
 
 COPY = case("copy", "gpu0:device", "gpu1:device", "gpu0")
 PULL = case("kernel", "gpu0:device", "gpu1:device", "gpu1")
+SHORT = case("kernel", "gpu0:device", "gpu1:device", "gpu1", size=2**16)
+UNGATED = case("copy", "gpu0:device", "gpu1:device", "gpu0", size=2**16, options={"gate": False})
+MESSAGE = case("mpi", "0/cpu0:pageable", "1/cpu0:pageable", "cpu0", size=2**10)
+LIBRARY = case("xccl", "0/gpu0:device", "1/gpu1:device", "gpu0", size=2**16)
 HOST = case("copy", "cpu0:pinned", "gpu0:device", "gpu0")
 STAGED = case("copy", "cpu0:pageable", "gpu0:device", "gpu0")
 WALK = case("pointer-chase", "gpu1:device", "gpu1:device", "gpu0")
@@ -52,7 +56,8 @@ STEP = case("allocate", "gpu0:device", "gpu0:device", "gpu0")
         ("links.0.peak_bytes_per_s", [COPY, PULL], [HOST, CORE, WALK]),
         ("links.1.peak_bytes_per_s", [HOST, STAGED, PREFETCH], [COPY, CORE]),
         ("rates.engine-peer-write.efficiency", [COPY], [PULL, HOST, WALK]),
-        ("rates.kernel-peer-read.fixed_ns", [PULL], [COPY, TOUCH]),
+        ("rates.kernel-peer-read.fixed_ns", [SHORT], [COPY, TOUCH, PULL]),
+        ("rates.kernel-peer-read.efficiency", [PULL], [COPY, TOUCH]),
         ("rates.engine-host-read.efficiency", [HOST], [STAGED, COPY]),
         ("staging.to.0.bytes_per_s", [STAGED], [HOST]),
         ("gpu.peer_latency_ns", [WALK], [COPY, CALL]),
@@ -61,7 +66,10 @@ STEP = case("allocate", "gpu0:device", "gpu0:device", "gpu0")
         ("managed.prefetch_to_gpu_bytes_per_s", [PREFETCH], [TOUCH, COPY]),
         ("managed.to_gpu_bytes_per_s", [TOUCH], [PREFETCH, HOST]),
         ("cpu.core_copy_bytes_per_s", [CORE], [COPY, HOST]),
-        ("calls.launch_ns", [CALL], [COPY, WALK]),
+        ("calls.launch_ns", [CALL, UNGATED], [COPY, WALK]),
+        ("mpi.handshake_ns", [MESSAGE], [COPY, LIBRARY, CORE]),
+        ("xccl.simple_step_ns", [LIBRARY], [COPY, MESSAGE]),
+        ("xccl.ll_efficiency", [LIBRARY], [COPY, MESSAGE]),
         ("memory.call_ns", [STEP], [COPY, CALL]),
         ("mpi.send_ns", [MESSAGE], [NCCL_MESSAGE, COPY]),
         ("xccl.ll_step_ns", [NCCL_MESSAGE], [MESSAGE, COPY]),

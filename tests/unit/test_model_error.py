@@ -15,7 +15,7 @@ import simulated_messages
 import simulated_programs
 from byteways.plan.case import Buffer
 from byteways.simulate import load
-from byteways.simulate.model import Fit
+from byteways.simulate.model import CategoryError, Fit
 from message_figures import Messages
 from model_error import Prediction
 
@@ -39,6 +39,24 @@ def found(machine: str) -> tuple[model_error.Figures, list[Prediction]]:
     return model_error.figures_of(machine, predictions), predictions
 
 
+def test_errors_are_by_category() -> None:
+    """Catches errors of copies that pass for those of messages, and values that count in no category."""
+    predictions = [
+        prediction(101e9),
+        prediction(103e9),
+        prediction(110e9, method="kernel"),
+        prediction(150e9, method="mpi"),
+        prediction(200e9, size_bytes=4096),
+        prediction(200e9, side=published.FITTED),
+    ]
+    found = model_error.by_category(predictions)
+    assert {name: (one["values"], one["median_error"]) for name, one in found.items()} == {
+        "copies": (2, 0.02),
+        "kernels": (1, 0.1),
+        "MPI": (1, 0.5),
+    }
+
+
 @cache
 def messages() -> list[Messages]:
     return message_figures.of_machines([(load(name), found(name)[1]) for name in published.machines()])
@@ -49,7 +67,8 @@ def test_fit_in_the_machine_file_is_what_the_program_finds(machine: str) -> None
     """Would catch errors in a machine file that are not those of the model as it is now."""
     figures, _ = found(machine)
     errors = [None if e is None else round(e, 4) for e in (figures.median_error, figures.p90_error)]
-    assert load(machine).fit == Fit(figures.fitted_values, figures.with_aim, *errors)
+    categories = {name: CategoryError(**one) for name, one in figures.categories.items()}  # type: ignore[arg-type]
+    assert load(machine).fit == Fit(figures.fitted_values, figures.with_aim, *errors, categories)
 
 
 def test_page_shows_what_the_program_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,11 +11,29 @@ import pytest
 
 from byteways.explain.studies.claims import Verdict, judge
 from byteways.explain.studies.fitting import NEITHER
-from byteways.explain.studies.verdicts import ASSUMED_BY_MODEL, BUILT_IN, CLOSE, HOLDS, UNTESTED
+from byteways.explain.studies.verdicts import (
+    ASSUMED_BY_MODEL,
+    BUILT_IN,
+    CLOSE,
+    HOLDS,
+    SELF_CONTRADICTED,
+    UNTESTED,
+)
 from byteways.explain.studies.verdicts import FAILS_HERE as FAILS
 from byteways.studies.split import FITTED, HELD_OUT
 from byteways.studies.study import ClaimCheck, PublishedClaim
-from tests.unit.study_sheet import CHECKS, GIB, KIB, MIB, SHEET, FakeLine, FakePlace, FakeSheet, verdict
+from tests.unit.study_sheet import (
+    CHECKS,
+    GIB,
+    KIB,
+    MIB,
+    SHEET,
+    FakeLine,
+    FakePlace,
+    FakeSheet,
+    Figure,
+    verdict,
+)
 
 
 @pytest.mark.parametrize(("check", "wanted"), CHECKS, ids=[str(check) for check, _ in CHECKS])
@@ -207,3 +225,59 @@ def test_a_size_is_reached_only_between_others() -> None:
     without = [{key: rate for key, rate in rising.items() if key[2] != gone} for gone in (KIB, GIB)]
     assert verdict(FakeSheet(rising), **check).verdict == HOLDS
     assert [verdict(FakeSheet(some), **check).verdict for some in without] == [UNTESTED, UNTESTED]
+
+
+class SimulatedHardware:
+    """Of a machine model, whose values of one size follow from the same numbers."""
+
+    simulated = True
+
+    def __init__(self, same: bool) -> None:
+        self.same = same
+
+    def elsewhere(self, claim: PublishedClaim) -> str:
+        return ""
+
+    def own(self, claim: PublishedClaim) -> bool:
+        return False
+
+    def same_numbers(self, records: list[Any]) -> bool:
+        return self.same
+
+    def contradicted(self, claim: PublishedClaim) -> tuple[str, tuple[str, ...]]:
+        return FAILS, ()
+
+
+def simulated(check: ClaimCheck, *, same: bool, assumed: bool = False, **claim: str) -> Verdict:
+    sheet = FakeSheet(SHEET.figures, prints={}, assumed=assumed)
+    sheet.hardware = SimulatedHardware(same)  # type: ignore[misc,assignment]
+    figures = {key: Figure(number, assumed=assumed, record=RECORD) for key, number in SHEET.figures.items()}
+    sheet.ours = lambda line, place: {  # type: ignore[method-assign,assignment]
+        size: one for (of, at, size), one in figures.items() if (of, at) == (line.name, place.name)
+    }
+    return judge(PublishedClaim("one", "", (check,), **claim), sheet)  # type: ignore[arg-type]
+
+
+RECORD: Any = object()
+SPREAD = ClaimCheck("spread", {"of": "copy@*/1GiB", "over": "place", "at_most": 0.05})
+ORDER = ClaimCheck("order", {"of": ["kernel@quad/1GiB", "copy@quad/1GiB"]})
+
+
+def test_values_of_the_same_numbers_cannot_differ() -> None:
+    """Catches "all pairs are equal" that a model with one number for all pairs confirms."""
+    assert simulated(SPREAD, same=True).verdict == BUILT_IN
+    assert simulated(SPREAD, same=False).verdict == HOLDS
+    assert simulated(ORDER, same=True).verdict == HOLDS  # other numbers may turn it round
+
+
+def test_agreement_of_assumed_numbers_without_a_published_value_is_no_test() -> None:
+    """Catches "holds" of a value that nobody published and that a model only assumes."""
+    assert simulated(ORDER, same=False, assumed=True).verdict == ASSUMED_BY_MODEL
+
+
+def test_a_source_that_says_both_contradicts_itself() -> None:
+    """Catches a sentence held against a model although the source says otherwise elsewhere."""
+    turned = ClaimCheck("order", {"of": ["copy@quad/1GiB", "kernel@quad/1GiB"]})
+    found = simulated(turned, same=False, at_odds_with="Table III: the reverse")
+    assert found.verdict == SELF_CONTRADICTED and found.detail.startswith("Table III: the reverse")
+    assert simulated(ORDER, same=False, at_odds_with="Table III").verdict == HOLDS

@@ -13,7 +13,14 @@ from byteways.explain.studies.hardware import products
 from byteways.explain.studies.outcome import compare
 from byteways.explain.studies.topic import topic_of
 from byteways.explain.studies.value_lookup import Sheet
-from byteways.explain.studies.verdicts import DIFFERS, FAILS_HERE, HOLDS, NOT_REPRODUCED, UNTESTED
+from byteways.explain.studies.verdicts import (
+    DIFFERS,
+    DIFFERS_IN_MODEL,
+    FAILS_HERE,
+    HOLDS,
+    NOT_REPRODUCED,
+    UNTESTED,
+)
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
@@ -39,7 +46,7 @@ def failing(key: str, claim: str, *records: Record, machine: str, simulated: boo
         ("crusher-mi250x", True, NOT_REPRODUCED),
         ("frontier-mi250x", True, NOT_REPRODUCED),
         ("frontier-mi250x", False, FAILS_HERE),
-        ("h200-x4", True, DIFFERS),
+        ("h200-x4", True, DIFFERS_IN_MODEL),
         ("h200-x4", False, DIFFERS),
     ],
 )
@@ -95,7 +102,7 @@ def test_what_rests_on_assumptions_alone_is_not_known() -> None:
     key, claim = "pearson2023", "only-kernels-saturate"
     for rests_on, verdicts in (
         (["assumed"], (NOT_REPRODUCED, UNTESTED)),
-        (["assumed", "fitted"], (NOT_REPRODUCED, DIFFERS)),
+        (["assumed", "fitted"], (NOT_REPRODUCED, DIFFERS_IN_MODEL)),
     ):
         slow = record(replace(case, interface="kernel"), 40.0, mean=1.0, rests_on=rests_on)
         fast = record(case, 90.0, mean=1.0, rests_on=rests_on)

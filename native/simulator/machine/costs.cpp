@@ -32,6 +32,13 @@ std::string_view name_of(Mechanism mechanism) {
   }
 }
 
+// Devices that pass on what a route carries; switches do so within the time of their links.
+double forwarders(const Route& way) {
+  return static_cast<double>(std::count_if(way.hops.begin(), way.hops.end(), [&](const Hop& hop) {
+    return &hop != way.hops.data() && (hop.from.starts_with("cpu") || hop.from.starts_with("gpu"));
+  }));
+}
+
 // 0 in a model means that kernels share the multiprocessors, however many threads they have.
 double resident_threads(const GpuModel& gpu) {
   return gpu.resident_threads > 0 ? gpu.resident_threads : std::numeric_limits<double>::infinity();
@@ -263,16 +270,11 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
       return step(static_cast<double>(device.l2_bytes), device.l2_latency_ns, beyond) /
              clocks_[at(executor.index)];
     }
-    const Route& way = router_.between(here, memory);
-    if (memory.kind == cpu || owner.kind == cpu) {
-      const auto beyond = way.hops.empty() ? 0.0 : static_cast<double>(way.hops.size() - 1);
-      return device.host_latency_ns + beyond * device.hop_latency_ns;
-    }
-    const bool switched = way.hops.size() == 2 && !way.through_gpu;
-    const double extra = switched ? 0 : static_cast<double>(way.hops.size()) - 1;
+    // On an APU memory of a CPU is that of a GPU, whoever asks.
+    const double hops_ns = forwarders(router_.between(here, memory)) * device.hop_latency_ns;
+    if (memory.kind == cpu) return device.host_latency_ns + hops_ns;
     const bool far = device.peer_span_bytes > 0 && bytes > static_cast<double>(device.peer_span_bytes);
-    return (far ? device.peer_far_latency_ns : device.peer_latency_ns) +
-           std::max(0.0, extra) * device.hop_latency_ns;
+    return (far ? device.peer_far_latency_ns : device.peer_latency_ns) + hops_ns;
   }
   const CpuModel& cores = model_->cpu;
   double latency = memory == here ? cores.memory_latency_ns : cores.remote_latency_ns;
@@ -317,7 +319,9 @@ double Costs::hand_over_ns(Place writer, Place poller, Place owner) {
 double Costs::launch_ns(Place executor, unsigned blocks) const {
   if (executor.kind == cpu) return blocks > 1 ? model_->cpu.team_ns : model_->calls.clock_ns;  // a short call
   const auto found = model_->rates.find("kernel-local");
-  const double fixed_ns = found == model_->rates.end() ? model_->calls.launch_ns : found->second.fixed_ns;
+  double fixed_ns = model_->calls.empty_kernel_ns;
+  if (fixed_ns <= 0)
+    fixed_ns = found == model_->rates.end() ? model_->calls.launch_ns : found->second.fixed_ns;
   return fixed_ns / clocks_[at(executor.index)];
 }
 

@@ -86,7 +86,9 @@ void World::copy_batch(const std::vector<Piece>& pieces, Stream* stream, const C
   for (const Piece& piece : pieces) {
     const Range to = range_of_call(piece.destination, piece.bytes);
     const Range from = range_of_call(piece.source, piece.bytes);
-    submit_copy(lock, to, from, static_cast<double>(piece.bytes), stream, policy,
+    CopyPolicy following = policy;
+    following.follows = &piece != pieces.data();
+    submit_copy(lock, to, from, static_cast<double>(piece.bytes), stream, following,
                 [=, this] { kernels_.move(to, from, executor); });
   }
 }
@@ -257,6 +259,8 @@ void World::submit_copy(Lock& lock, const Range& to, const Range& from, double b
     Transfer transfer{engine ? Mechanism::engine : Mechanism::blit, executor, here, there, bytes};
     transfer.engine = policy.engine;
     costs_.add(*operation, transfer);
+    const bool peers = here.kind == Place::Kind::gpu && there.kind == Place::Kind::gpu;
+    if (engine && peers && policy.follows && model_.calls.batches_overlap) operation->fixed = 0;
   }
   operation->never_ends = kernels_.hangs(here, there);
   operation->on_end = std::move(effect);

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 import typer
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from byteways.aliases import elsewhere
 from byteways.cli.layout import Lines, Notes, TextTable, show
@@ -152,7 +152,7 @@ def machines(_: KnownMachine | None) -> SectionRows:
                 "vendor": model.vendor,
                 "devices": len(model.devices),
                 "gpus": model.whole("gpu.count"),
-                "fit": structs.asdict(model.fit) if model.fit else None,
+                "fit": to_builtins(model.fit) if model.fit else None,
                 "numbers": sum(1 for fact in model.facts.values() if fact.source),
                 "assumed": sum(1 for fact in model.facts.values() if fact.assumed),
                 "sources": {key: structs.asdict(source) for key, source in model.sources.items()},
@@ -296,7 +296,15 @@ def _elsewhere(rows: SectionRows) -> Lines:
 
 def _machine_blocks(rows: SectionRows) -> Sequence[TextTable | Lines]:
     """Formats machine models with accuracy, kinds of numbers, and every source once."""
-    heads = ("name", "description", "vendor", "devices", "fitted to", "error on held-out values", "assumed")
+    heads = (
+        "name",
+        "description",
+        "vendor",
+        "devices",
+        "fitted to",
+        "median error on held-out values",
+        "assumed",
+    )
     named = tuple(f"{row['name']}: {', '.join(row['sources'])}" for row in rows)
     sources = {
         f"{key}: {source['title']}, {source['address']}"
@@ -317,11 +325,13 @@ def _machine_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     if fit:
         fitted = _values(fit["fitted_values"])
         errors = "no held-out values"
-        if fit["median_error"] is not None and fit["p90_error"] is not None:
-            parts = (
-                f"median {100 * fit['median_error']:.1f} %, 90th percentile {100 * fit['p90_error']:.1f} %"
-            )
-            errors = f"{parts}, of {_values(fit['held_out_values'])}"
+        by_category = fit["categories"]
+        if by_category:
+            parts = [
+                f"{name} {100 * one['median_error']:.1f} % of {_values(one['values'])}"
+                for name, one in by_category.items()
+            ]
+            errors = f"{'; '.join(parts)}; others not checked"
     devices = f"{row['gpus']} GPUs, {row['devices'] - row['gpus']} CPU"
     assumed = f"{row['assumed']} of {row['numbers']} numbers"
     return (row["name"], row["title"], row["vendor"], devices, fitted, errors, assumed)

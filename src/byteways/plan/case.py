@@ -180,6 +180,10 @@ def _plain_flow(source: str, destination: str, executor: str) -> Flow:
     return Flow(Buffer.parse(source), Buffer.parse(destination), executor)
 
 
+#: The fields that identify a case; a record has them, too.
+IDENTITY_FIELDS = ("interface", "pattern", "flows", "size_bytes", "cache", "options", "environment")
+
+
 @dataclass(frozen=True)
 class Case:
     """One thing to measure. `interference` measures `flows[0]` only, other patterns all flows."""

@@ -48,7 +48,17 @@ class ManifestSource(TypedDict):
     address: str
 
 
-class ManifestFit(TypedDict):
+class ManifestCategoryError(TypedDict):
+    values: int
+    median_error: float
+    p90_error: float
+
+
+class _FitByCategory(TypedDict, total=False):
+    categories: dict[str, ManifestCategoryError]  # early runs: none
+
+
+class ManifestFit(_FitByCategory):
     fitted_values: int
     held_out_values: int
     median_error: float | None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any
 
 from byteways.explain.display.numbers import moment
 from byteways.explain.results.machine_names import gpus
+from byteways.explain.results.model_error import categories_of, model_error
 from byteways.explain.results.progress import progress
 from byteways.explain.results.summary import RecordedRun, Result
 from byteways.explain.two_runs.environments import carriers
@@ -27,7 +27,7 @@ def facts(run: RecordedRun) -> tuple[tuple[str, str], ...]:
     values = {
         "GPUs": ", ".join(gpus(run.topology)) or "none",
         "CPUs": ", ".join(f"{_domains(count)}{model}" for model, count in domains.items()),
-        **_model_facts(manifest),
+        **_model_facts(run),
         "Suite": f"{suite.get('name')}: {suite.get('title')}",
         "When": moment(str(manifest.get("started_at") or "")),
         "Took": f"{wall:.1f} s" if isinstance(wall, (int, float)) else "",
@@ -43,22 +43,15 @@ def facts(run: RecordedRun) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in values.items() if value)
 
 
-def _model_facts(manifest: Mapping[str, Any]) -> dict[str, str]:
+def _model_facts(run: RecordedRun) -> dict[str, str]:
     """Returns the facts on a machine model: name, sources, accuracy; empty for a measured run."""
-    model = manifest.get("machine_model") or {}
+    manifest, model = run.manifest, run.manifest.get("machine_model") or {}
     if not is_simulated(manifest) or not model:
         return {}
-    fit = model.get("fit") or {}
-    good = "not yet checked against published values"
-    if fit.get("median_error") is not None:
-        good = (
-            f"median error {100 * fit['median_error']:.1f} % on {fit['held_out_values']} published values "
-            f"that it was not fitted to ({fit['fitted_values']} others it was)"
-        )
     sources = "; ".join(source["title"] for source in (model.get("sources") or {}).values())
     return {
         "Model": f"{model.get('name')}: {model.get('title')}",
-        "How good": good,
+        "Model error": model_error(model.get("fit"), categories_of(run.records)),
         "Sources": sources,
         "Faults": ", ".join(model.get("faults") or ()),
         "Seed of the noise": str(model.get("seed", "")),

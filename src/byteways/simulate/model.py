@@ -57,6 +57,14 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True):
     address: Annotated[str, Meta(min_length=1)]
 
 
+class CategoryError(Struct, frozen=True, forbid_unknown_fields=True):
+    """Relative errors of the model over the held-out values of one category (plan/error_categories.py)."""
+
+    values: Annotated[int, Meta(ge=1, le=10**18)]
+    median_error: Annotated[float, Meta(ge=0.0, le=1e18)]
+    p90_error: Annotated[float, Meta(ge=0.0, le=1e18)]
+
+
 class Fit(Struct, frozen=True, forbid_unknown_fields=True):
     """Accuracy of the model, from validation/model_error.py.
 
@@ -68,6 +76,7 @@ class Fit(Struct, frozen=True, forbid_unknown_fields=True):
     held_out_values: Annotated[int, Meta(ge=0, le=10**18)]
     median_error: Annotated[float, Meta(ge=0.0, le=1e18)] | None = None  # None: no values were held out
     p90_error: Annotated[float, Meta(ge=0.0, le=1e18)] | None = None
+    categories: dict[str, CategoryError] = {}
 
 
 @dataclass(frozen=True)
@@ -116,14 +125,33 @@ class MachineModel:
         return len(indices)
 
     @cached_property
-    def kinds(self) -> Mapping[str, frozenset[str]]:
-        """Kinds of numbers by key, and by table those of all keys in it; every simulated record asks."""
-        found: dict[str, set[str]] = {}
+    def _below(self) -> Mapping[str, tuple[str, ...]]:
+        """Keys of sourced numbers by key, and by table those in it; every simulated record asks."""
+        found: dict[str, list[str]] = {}
         for key, fact in self.facts.items():
             parts = key.split(".") if fact.source else ()
             for end in range(len(parts)):
-                found.setdefault(".".join(parts[: end + 1]), set()).add(fact.kind)
-        return {prefix: frozenset(kinds) for prefix, kinds in found.items()}
+                found.setdefault(".".join(parts[: end + 1]), []).append(key)
+        return {prefix: tuple(keys) for prefix, keys in found.items()}
+
+    def keys_below(self, prefix: str) -> tuple[str, ...]:
+        """Returns the sourced keys of a table, or the key itself; what a model leaves out has no source."""
+        return self._below.get(prefix, ())
+
+    @cached_property
+    def fastest_links(self) -> float:
+        """Bytes/s of all links of one device together, in one direction, of the device with the most."""
+        sums: dict[str, float] = {}
+        for index, ends in self.bundles:
+            for end in ends & {*self.devices}:
+                sums[end] = sums.get(end, 0.0) + self.number(f"links.{index}.peak_bytes_per_s")
+        return max(sums.values(), default=0.0)
+
+    @cached_property
+    def fastest_core(self) -> float:
+        """Bytes/s that one core copies at most."""
+        caches = [f"cpu.caches.{index}.copy_bytes_per_s" for index in range(self.count("cpu.caches"))]
+        return max(map(self.number, ("cpu.core_copy_bytes_per_s", "cpu.core_stream_bytes_per_s", *caches)))
 
     @cached_property
     def bundles(self) -> tuple[tuple[int, frozenset[str]], ...]:

@@ -193,6 +193,8 @@ MODEL_TABLES: Mapping[str, Mapping[str, ModelKey]] = {
         "clock_ns": _NUMBER,
         "event_ns": _NUMBER,
         "launch_ns": _NUMBER,
+        "empty_kernel_ns": ModelKey("number", 0.0),
+        "batches_overlap": ModelKey("truth", False),
     },
     "memory": {
         "call_ns": _NUMBER,

@@ -131,6 +131,7 @@ class ClaimTable(Struct, frozen=True, forbid_unknown_fields=True):
     says: str = ""
     note: str = ""
     machine: str = ""
+    at_odds_with: str = ""
 
 
 class ClaimsFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -182,7 +183,7 @@ def _claim(place: TomlPlace, table: ClaimTable) -> PublishedClaim:
     if table.quote and any(leaf.keys.get("published") for check in checks for leaf in check.leaves()):
         problem = "the check of a quotation uses the numbers of the sentence, not 'published'"
         place.fail("check", problem)
-    given = {key: getattr(table, key) for key in ("quote", "says", "note", "machine")}
+    given = {key: getattr(table, key) for key in ("quote", "says", "note", "machine", "at_odds_with")}
     return PublishedClaim(table.id, table.locator, checks, **given)
 
 

@@ -194,6 +194,8 @@ class PublishedClaim:
     #: The model of the system that the sentence is about; it is tested only on such GPUs. '': the study's
     #: first, and the claim is tested on any machine.
     machine: str = ""
+    #: Where the source says otherwise, and what: values that contradict the claim agree with that.
+    at_odds_with: str = ""
 
     @property
     def text(self) -> str:

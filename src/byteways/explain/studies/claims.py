@@ -17,6 +17,7 @@ from byteways.explain.studies.verdicts import (
     CONTRADICTED,
     FAILS,
     HOLDS,
+    SELF_CONTRADICTED,
     UNTESTED,
 )
 from byteways.studies.split import FITTED, HELD_OUT
@@ -69,6 +70,8 @@ def judge(claim: PublishedClaim, sheet: Sheet, fitting: Fitting | None = None) -
     if whole.state != FAILS:
         lead = "because " if whole.state == UNTESTED else ""
         return Verdict(claim, whole.state, lead + whole.detail, whole.notes)
+    if claim.at_odds_with:
+        return Verdict(claim, SELF_CONTRADICTED, f"{claim.at_odds_with} · {whole.detail}", whole.notes)
     verdict, notes = sheet.hardware.contradicted(claim)
     return Verdict(claim, verdict, whole.detail, tuple(dict.fromkeys((*whole.notes, *notes))))
 
@@ -125,9 +128,30 @@ def _leaf(check: ClaimCheck, claim: PublishedClaim, sheet: Sheet, fitting: Fitti
         return _Part(ASSUMED_BY_MODEL if finding.holds else UNTESTED, f"{why}: {finding.detail}")
     if not finding.holds:
         return _Part(FAILS, finding.detail, notes)
+    if sheet.hardware.simulated and _cannot_fail(check, finding, sheet):
+        return _Part(BUILT_IN, finding.detail, notes)
     if fitting is not None:
         return _fitted(claim.id, finding, sheet, fitting, notes)
+    unknown = dict.fromkeys(
+        f"{cell.line} at {cell.place}" for cell in finding.cells if cell.assumed and cell.published is None
+    )
+    if unknown:
+        why = f"the model has assumed numbers behind {listed(list(unknown), REASONS)}, which nobody published"
+        return _Part(ASSUMED_BY_MODEL, f"{why}: {finding.detail}", notes)
     return _Part(HOLDS, finding.detail, notes)
+
+
+def _cannot_fail(check: ClaimCheck, finding: CheckResult, sheet: Sheet) -> bool:
+    """Whether a check holds on a machine model whatever its uncertain numbers are.
+
+    So it is with what the model states of the machine, and with values that the same numbers of it decide:
+    they are equal.
+    """
+    if not finding.cells:
+        return True
+    records = [cell.record for cell in finding.cells if cell.record is not None]
+    alike = check.kind == "spread" and check.keys["over"] in ("place", "line")
+    return alike and len(records) > 1 and sheet.hardware.same_numbers(records)
 
 
 def _assumed(finding: CheckResult) -> tuple[str, ...]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from byteways.explain.studies.verdicts import DIFFERS, FAILS_HERE, NOT_REPRODUCED
+from byteways.errors import BytewaysError
+from byteways.explain.studies.verdicts import DIFFERS, DIFFERS_IN_MODEL, FAILS_HERE, NOT_REPRODUCED
+from byteways.plan.case import IDENTITY_FIELDS, Case
+from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, model_of
 from byteways.simulate import load as load_model
+from byteways.simulate import load_text
+from byteways.simulate.basis import numbers_behind
 from byteways.simulate.topology import topology_of
 from byteways.studies.study import PublishedClaim, Study
 from byteways.topology.model import Topology
@@ -30,6 +35,27 @@ class Hardware:
     @cached_property
     def _here(self) -> frozenset[str]:
         return products(self.topology)
+
+    @property
+    def simulated(self) -> bool:
+        return is_simulated(self.manifest)
+
+    def same_numbers(self, records: Iterable[Record]) -> bool:
+        """Whether the same numbers of the machine model decide all these values of one size: no change of a
+        number could part them.
+        """
+        text = (self.manifest.get("machine_model") or {}).get("text") if self.simulated else None
+        if not text:
+            return False
+        try:
+            model = load_text(text, file="the run's model")
+        except BytewaysError:  # of an earlier version
+            return False
+        by_size: dict[int, set[frozenset[str]]] = {}
+        for record in records:
+            case = Case.from_json({name: getattr(record, name) for name in IDENTITY_FIELDS})
+            by_size.setdefault(record.size_bytes, set()).add(numbers_behind(case, model))
+        return all(len(some) == 1 for some in by_size.values())
 
     def elsewhere(self, claim: PublishedClaim) -> str:
         """Returns why a claim about one machine is not tested on this one; '' if it is."""
@@ -51,8 +77,8 @@ class Hardware:
     def contradicted(self, claim: PublishedClaim) -> tuple[str, tuple[str, ...]]:
         """Returns the verdict on a claim that the values contradict, and notes on this machine."""
         if not self.own(claim):
-            return DIFFERS, ()
-        if not is_simulated(self.manifest):
+            return DIFFERS_IN_MODEL if self.simulated else DIFFERS, ()
+        if not self.simulated:
             return FAILS_HERE, ()
         here, own = model_of(self.manifest), claim.machine or self.study.models[0]
         other = f"the statement is about {own}, and {here} is another system with such GPUs"

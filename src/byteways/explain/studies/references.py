@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from byteways.explain.studies.value_lookup import Sheet, nearest_size
+from byteways.record.record import Record
 from byteways.studies.reference import EXTREMES, FASTEST, ends_of, parts, references, sizes_of
 from byteways.studies.study import StudyLine, StudyPlace
 from byteways.units import format_size, parse_size
@@ -25,6 +26,7 @@ class ReferencedValue:
     half_width: float = 0.0  # of the repeatability interval, relative to the value
     assumed: bool = False  # whether it rests on parameters that a machine model assumes …
     guessed: bool = False  # … and on no others
+    record: Record | None = field(default=None, compare=False)  # the first round
 
     @property
     def low(self) -> float:
@@ -165,6 +167,7 @@ def _cells(reference: str, sheet: Sheet, unit: str) -> Iterator[ReferencedValue]
                     value.half_width,
                     value.assumed,
                     value.guessed,
+                    value.record,
                 )
 
 

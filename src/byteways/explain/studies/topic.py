@@ -85,10 +85,9 @@ def _claims(outcome: StudyOutcome) -> Table:
     if not all(judged.claim.quote for judged in outcome.verdicts):
         notes.append("text without quotation marks paraphrases the source")
     if any(judged.verdict == BUILT_IN for judged in outcome.verdicts):
-        notes.append(
-            f"built in: {outcome.fitted}; values that a model was fitted to cannot test it. A "
-            "claim on held-out values is tested"
-        )
+        notes.append("built in: the model cannot do otherwise, since it states this or was fitted to it")
+        if outcome.fitted:
+            notes.append(f"{outcome.fitted}. A claim on held-out values is tested")
     headings = ("verdict", "claim of the source", "where", outcome.voice.measured)
     return Table("Claims", headings, tuple(rows), note="; ".join(notes))
 

@@ -12,7 +12,7 @@ from byteways.explain.studies.hardware import Hardware
 from byteways.explain.studies.indexed_cases import Entries, IndexedCase
 from byteways.explain.studies.places import Located, locate
 from byteways.explain.studies.published_match import is_at, published_matches
-from byteways.plan.case import Case
+from byteways.plan.case import IDENTITY_FIELDS, Case
 from byteways.plan.legality import kind_of
 from byteways.plan.planner import needs_ranks, shares_gpus
 from byteways.plan.ranks import Rank, default_ranks, layout
@@ -71,7 +71,7 @@ class Sheet:
     def _recorded(self) -> Entries:
         return Entries(
             IndexedCase(
-                Case.from_json({name: getattr(record, name) for name in _IDENTITY}),
+                Case.from_json({name: getattr(record, name) for name in IDENTITY_FIELDS}),
                 record,
             )
             for record in self.run.records
@@ -253,10 +253,6 @@ class Sheet:
         if not sizes and (twice := _twice(line, devices)):
             return f"it needs two NUMA domains, and here {twice} is local to both GPUs"
         return f"this run has no case of {line.name}, {place.name}{at}"
-
-
-#: The fields of a record that identify its case.
-_IDENTITY = ("interface", "pattern", "flows", "size_bytes", "cache", "options", "environment")
 
 
 def nearest_size(size: int | None, sizes: Sequence[int]) -> int | None:

@@ -6,13 +6,18 @@ HOLDS = "holds"
 CLOSE = "too close to call"  # a bound lies within the intervals of the values
 FAILS_HERE = "does not hold here"  # on the source's kind of GPU
 NOT_REPRODUCED = "the model does not reproduce this"  # on the machine model of that system
-DIFFERS = "differs on this hardware"  # on any other, real or simulated
+DIFFERS = "differs on this hardware"  # on any other, real …
+DIFFERS_IN_MODEL = "differs in the model"  # … or simulated
+SELF_CONTRADICTED = "the source contradicts itself"  # the values agree with another place of it
 UNTESTED = "cannot be tested here"
 BUILT_IN = "built in"
 ASSUMED_BY_MODEL = "assumed by the model"  # it holds for values of a model that no published value supports
-CLAIM_VERDICTS = (HOLDS, CLOSE, FAILS_HERE, NOT_REPRODUCED, DIFFERS, UNTESTED, BUILT_IN, ASSUMED_BY_MODEL)
+CLAIM_VERDICTS = (
+    *(HOLDS, CLOSE, FAILS_HERE, NOT_REPRODUCED, DIFFERS, DIFFERS_IN_MODEL, SELF_CONTRADICTED),
+    *(UNTESTED, BUILT_IN, ASSUMED_BY_MODEL),
+)
 #: Verdicts of claims that the values contradict.
-CONTRADICTED = (FAILS_HERE, NOT_REPRODUCED, DIFFERS)
+CONTRADICTED = (FAILS_HERE, NOT_REPRODUCED, DIFFERS, DIFFERS_IN_MODEL)
 #: State of a contradicted check, before the hardware is compared.
 FAILS = "contradicted"
 
@@ -23,6 +28,8 @@ VERDICT_PHRASES = {
     FAILS_HERE: ("does not hold here", "do not hold here"),
     NOT_REPRODUCED: ("is not reproduced by the model", "are not reproduced by the model"),
     DIFFERS: ("differs on this hardware", "differ on this hardware"),
+    DIFFERS_IN_MODEL: ("differs in the model", "differ in the model"),
+    SELF_CONTRADICTED: ("contradicts another place of the source", "contradict other places of the source"),
     UNTESTED: (UNTESTED, UNTESTED),
     BUILT_IN: ("is built into the model", "are built into the model"),
     ASSUMED_BY_MODEL: ("is an assumption of the model", "are assumptions of the model"),
@@ -33,6 +40,7 @@ SHOWN = {
     HOLDS: ("good", "✓"),
     CLOSE: ("open", "≈"),
     **dict.fromkeys(CONTRADICTED, ("bad", "✗")),
+    SELF_CONTRADICTED: ("open", "!"),
     UNTESTED: ("open", "?"),
     BUILT_IN: ("open", "="),
     ASSUMED_BY_MODEL: ("open", "="),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import PlannedCase
@@ -107,7 +107,7 @@ class Simulation:
             "faults": list(self.faults),
             "seed": self.own_seed,
             "sources": {key: structs.asdict(source) for key, source in model.sources.items()},
-            "fit": structs.asdict(model.fit) if model.fit else None,
+            "fit": to_builtins(model.fit) if model.fit else None,
         }
 
 
