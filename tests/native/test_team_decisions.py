@@ -255,8 +255,8 @@ def test_what_is_wrong_on_one_rank_is_wrong(number: int) -> None:
 
 def test_sampling_stops_for_all(alone: dict[str, Any]) -> None:
     """Catches a rank that takes one sample more than another."""
-    time_is_up = lambda mine, asked: [1.0, 1.0, mine[2]] if asked == 4 else mine  # noqa: E731
-    assert measure({"time that is spent": time_is_up})["samples"] == 5
+    time_is_up = lambda mine, asked: [1.0, 1.0, mine[2]] if asked == 7 else mine  # noqa: E731
+    assert measure({"time that is spent": time_is_up})["samples"] == 8
     # The other rank's samples lie too close together.
     too_close = lambda mine, _: [mine[0], 1.0, mine[2]]  # noqa: E731
     assert measure({"time that is spent": too_close}, max_samples=150)["samples"] > alone["samples"]

@@ -67,12 +67,9 @@ STEP = case("allocate", "gpu0:device", "gpu0:device", "gpu0")
         ("managed.to_gpu_bytes_per_s", [TOUCH], [PREFETCH, HOST]),
         ("cpu.core_copy_bytes_per_s", [CORE], [COPY, HOST]),
         ("calls.launch_ns", [CALL, UNGATED], [COPY, WALK]),
-        ("mpi.handshake_ns", [MESSAGE], [COPY, LIBRARY, CORE]),
         ("xccl.simple_step_ns", [LIBRARY], [COPY, MESSAGE]),
         ("xccl.ll_efficiency", [LIBRARY], [COPY, MESSAGE]),
         ("memory.call_ns", [STEP], [COPY, CALL]),
-        ("mpi.send_ns", [MESSAGE], [NCCL_MESSAGE, COPY]),
-        ("xccl.ll_step_ns", [NCCL_MESSAGE], [MESSAGE, COPY]),
     ],
 )
 def test_an_assumed_number_is_told_where_it_is_used(

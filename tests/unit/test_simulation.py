@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from byteways.errors import BytewaysError
 from byteways.run.conduct.simulation import (
@@ -31,7 +31,7 @@ def test_what_a_manifest_holds(name: str) -> None:
         "faults": ["lost:gpu1"],
         "seed": 1,
         "sources": {key: structs.asdict(source) for key, source in model.sources.items()},
-        "fit": None if model.fit is None else structs.asdict(model.fit),
+        "fit": None if model.fit is None else to_builtins(model.fit),
     }
     assert told["sources"]
 

@@ -18,6 +18,8 @@ def test_as_topo_shows_them(play: Play, name: str) -> None:
     model = load(name)
     topology = topology_of(model)  # of the first host
     told = play("routes", sheet(model))
+    # No discovery shows the switches of PCI Express.
+    known = {*topology.names(), *topology.switches}
     # Where a GPU and a CPU share one memory, the simulator has it once: under the GPU's name.
     shared = any(device.shares_memory_with for device in topology.devices)
     compared = 0
@@ -27,7 +29,8 @@ def test_as_topo_shows_them(play: Play, name: str) -> None:
             continue
         if not {source, destination} <= set(topology.names()):
             continue
-        assert way == "-".join(nodes_of(source, route(topology, source, destination))), pair
+        seen = [node for node in way.split("-") if node in known]
+        assert seen == [*nodes_of(source, route(topology, source, destination))], pair
         compared += 1
     assert compared >= len(topology.names("gpu")) * (len(topology.names("gpu")) - 1)
 

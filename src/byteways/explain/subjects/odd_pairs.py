@@ -170,7 +170,8 @@ def _apart(slow: Sequence[float], fast: Sequence[float]) -> bool:
         return True
     middle = median(fast)
     scatter = median(abs(value - middle) for value in fast)
-    return len(slow) < len(fast) and slow[-1] < middle - max(ODD_SCATTER * scatter, LEAST_LAG * middle)
+    far = slow[-1] < middle - max(ODD_SCATTER * scatter, LEAST_LAG * middle)
+    return far and len(slow) < len(fast) and gap >= max(scatter, LEAST_LAG * middle)
 
 
 def _span(values: Sequence[float]) -> float:
