@@ -171,3 +171,11 @@ def test_collectives(tmp_path: Path) -> None:
     assert answer.not_measured == ("MPI",)
     (named,) = answers(run, question("gpu*", "gpu*", "1MiB", pattern="allreduce"))
     assert str(named) == str(answer)
+
+
+@pytest.mark.parametrize(("source", "destination", "slow"), [("host", "cpu1", True), ("host", "gpu0", False)])
+def test_host_memory_takes_longer_to_prepare(source: str, destination: str, slow: bool) -> None:
+    """Catches a question about host memory that is refused because its buffers exceed large caches."""
+    usual = Question("gpu0", "gpu1", 2**20).answer_within_s
+    assert (Question(source, destination, 2**20).answer_within_s > usual) is slow
+    assert Question("", "", 2**20, pattern="allreduce").answer_within_s > usual

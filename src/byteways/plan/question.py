@@ -22,8 +22,9 @@ PROCESS, RANKS = "process", "ranks"
 PLACES_OF_BUFFERS = (PROCESS, RANKS)
 #: Seconds in which a question is measured and answered: what is not measured by then is left out.
 ANSWER_WITHIN_S = 10.0
-#: The same for collectives: ranks start, and build the communicators of each library.
-COLLECTIVE_WITHIN_S = 25.0
+#: The same for what takes long to prepare: ranks that build the communicators of each library, and buffers in
+#: host memory that exceed its caches.
+SLOW_WITHIN_S = 25.0
 #: Characters that make a word a glob.
 GLOB = frozenset("*?[")
 
@@ -46,7 +47,7 @@ class Question:
     @property
     def answer_within_s(self) -> float:
         """Seconds in which it is measured and answered on a real machine."""
-        return COLLECTIVE_WITHIN_S if self.is_collective else ANSWER_WITHIN_S
+        return SLOW_WITHIN_S if self.is_collective or host_alone(self) else ANSWER_WITHIN_S
 
     @property
     def between(self) -> str:
