@@ -186,7 +186,7 @@ def test_no_answer_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Catches a machine that takes minutes to open, and a folder of nothing that is left behind."""
-    monkeypatch.setattr("byteways.plan.question.ANSWER_WITHIN_S", 0.0)
+    monkeypatch.setattr("byteways.plan.question.SLOW_WITHIN_S", 0.0)
     assert main(["best", "cpu0", "cpu0", "4KiB", "--out", str(tmp_path / "run")]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -10,7 +10,7 @@ from byteways.errors import BytewaysError
 from byteways.explain.best.answers import Answer, answers
 from byteways.explain.best.placement import Placement
 from byteways.explain.claims.claim import LEADS
-from byteways.plan.question import question
+from byteways.plan.question import Question, question
 from byteways.record.run_folder import RunFolder
 from scripts.unpack_examples import recorded
 from tests.changed import replace
