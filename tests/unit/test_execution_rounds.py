@@ -12,18 +12,16 @@ from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.suite import load
 from byteways.record.run_folder import BEFORE_MEASURING, JOURNAL, LOG, MANIFEST, PLAN
-from byteways.run.conduct import execution
+from byteways.run.conduct import execution, new_folder
 from byteways.run.conduct.execution import (
     Execution,
     Repetition,
-    check_new_folder,
-    claim_folder,
     plan_of,
     planned_seconds,
     repetition_of,
     reserve_s,
-    restore_folder,
 )
+from byteways.run.conduct.new_folder import check_new_folder, claim_folder, restore_folder
 from byteways.run.shared.options import RunOptions
 from byteways.topology.model import Capabilities
 
@@ -168,7 +166,7 @@ def test_folders_that_a_new_run_may_use(files: list[str], said: str | None, tmp_
 
 def test_a_folder_that_is_claimed_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches two runs in one folder, and a lock that nobody releases."""
-    monkeypatch.setattr(execution, "check_new_folder", lambda folder: None)
+    monkeypatch.setattr(new_folder, "check_new_folder", lambda folder: None)
     for name in (MANIFEST, "notes.txt"):
         (tmp_path / name).write_text("x")
         with pytest.raises(BytewaysError, match="another run is using"):

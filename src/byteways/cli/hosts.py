@@ -30,8 +30,8 @@ from byteways.plan.planner import Plan
 from byteways.plan.suite_types import Suite
 from byteways.record.record import Record
 from byteways.record.run_folder import LOG, RunFolder
-from byteways.run.conduct.execution import check_new_folder
 from byteways.run.conduct.interruption import Interruption
+from byteways.run.conduct.new_folder import check_new_folder
 from byteways.run.hosts.execution import (
     HostsExecution,
     begin_between_hosts,

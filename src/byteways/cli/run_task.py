@@ -18,8 +18,9 @@ from byteways.record.run_folder import RunFolder, read_manifest
 from byteways.record.simulation_mark import mark_of, voice
 from byteways.run.conduct.conductor import Interrupted
 from byteways.run.conduct.dry_run import DryRun, dry_plan
-from byteways.run.conduct.execution import Execution, begin, check_new_folder
+from byteways.run.conduct.execution import Execution, begin
 from byteways.run.conduct.interruption import Interruption
+from byteways.run.conduct.new_folder import check_new_folder
 from byteways.run.conduct.resume import missing_plan, take_up
 from byteways.run.conduct.simulation import Simulation
 from byteways.run.shared.options import RunOptions

@@ -5,7 +5,6 @@ resume.py resumes an interrupted run.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,25 +12,21 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from byteways.errors import BytewaysError
-from byteways.files import sync_folder
 from byteways.plan.case import PlannedCase
 from byteways.plan.device_sample import DeviceSample, sample_for
 from byteways.plan.planner import Plan, make_plan, needs_ranks
 from byteways.plan.suite_types import Suite
 from byteways.record import manifest as manifests
 from byteways.record.run_folder import (
-    BEFORE_MEASURING,
     JOURNAL,
     LOG,
-    MANIFEST,
-    is_left_over,
     read_journal,
     read_manifest,
 )
 from byteways.run.conduct import plan_file
 from byteways.run.conduct.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.conduct.journal import Journal
+from byteways.run.conduct.new_folder import claim_folder, restore_folder
 from byteways.run.conduct.opening import Opened, open_machine
 from byteways.run.conduct.probe import Probe
 from byteways.run.conduct.process import WorkerProcess
@@ -41,10 +36,8 @@ from byteways.run.conduct.simulation import Simulation, recorded_simulation, sim
 from byteways.run.conduct.skipped_cases import Lacks, check_some
 from byteways.run.shared.launchers import Job, check_launcher, job_for
 from byteways.run.shared.options import RunOptions
-from byteways.system_errors import hint_for
 from byteways.topology.model import Topology
 from byteways.topology.unusable_gpus import unusable_here
-from byteways.writing import DRAFT
 
 #: Time reserved for the report and for closing the runtimes: at most seconds, and fraction of the budget.
 RESERVE_S = 3.0
@@ -255,27 +248,6 @@ def planned_seconds(plan: Sequence[PlannedCase]) -> float:
     return sum(planned.estimated_s for planned in plan if planned.reason is None)
 
 
-def check_new_folder(folder: Path) -> None:
-    """Checks that a new run may use the folder: missing, empty, or left by a run killed before measuring.
-
-    Raises:
-        BytewaysError: The folder has other content, is a file, or cannot be read.
-    """
-    try:
-        is_run = (folder / MANIFEST).exists()
-        occupied = folder.exists() and (is_run or not is_left_over(folder))
-    except OSError as error:
-        raise _no_folder(folder, error) from error
-    if occupied:
-        hint = f"byteways run --resume {folder}, or another --out" if is_run else "choose another --out"
-        raise BytewaysError(f"{folder} is not empty", hint=hint)
-
-
-def _no_folder(folder: Path, error: OSError) -> BytewaysError:
-    remedy = hint_for(error, writing=True) or "choose another --out"
-    return BytewaysError(f"cannot use the run folder {folder}", cause=error.strerror, hint=remedy)
-
-
 def begin(
     suite: Suite,
     options: RunOptions,
@@ -376,28 +348,6 @@ def _read_back(folder: Path, suite: Suite) -> None:
     plan_file.read(folder, suite)
 
 
-def claim_folder(folder: Path) -> Journal:
-    """Creates the folder if missing, and locks it for this run."""
-    check_new_folder(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        sync_folder(folder.parent)
-    except OSError as error:
-        raise _no_folder(folder, error) from error
-    journal = Journal(folder)
-    try:
-        if (folder / MANIFEST).exists() or not is_left_over(folder):  # another run began meanwhile
-            raise BytewaysError(f"another run is using {folder}", hint="choose another --out")
-        _remove_all(folder, but=JOURNAL)
-    except OSError as error:
-        journal.close()
-        raise _no_folder(folder, error) from error
-    except BytewaysError:
-        journal.close()
-        raise
-    return journal
-
-
 def sample_of(suite: Suite, options: RunOptions, topology: Topology) -> DeviceSample | None:
     """Returns the devices of the plan on a large machine; None: all, as ranks take every GPU."""
     if options.all_devices or needs_ranks(suite):
@@ -430,21 +380,3 @@ def plan_of(
 
 def suite_json(suite: Suite) -> dict[str, Any]:
     return {"name": suite.name, "title": suite.title, "text": suite.text, "rounds": suite.rounds}
-
-
-def restore_folder(folder: Path, existed: bool) -> None:
-    """Removes the files of a run that did not begin."""
-    with contextlib.suppress(OSError):  # the next run recognises leftovers
-        _remove_all(folder)
-        (folder / MANIFEST).unlink(missing_ok=True)
-        if not existed:
-            folder.rmdir()
-
-
-def _remove_all(folder: Path, but: str = "") -> None:
-    for name in BEFORE_MEASURING:
-        if name != but:
-            (folder / name).unlink(missing_ok=True)
-    for entry in folder.iterdir():
-        if DRAFT.fullmatch(entry.name):
-            entry.unlink(missing_ok=True)

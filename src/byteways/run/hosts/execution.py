@@ -23,8 +23,9 @@ from byteways.record import manifest as manifests
 from byteways.record.run_folder import HOSTS, MANIFEST, damaged_manifest, read_manifest
 from byteways.run.conduct import plan_file
 from byteways.run.conduct.conductor import Interrupted
-from byteways.run.conduct.execution import claim_folder, restore_folder, suite_json
+from byteways.run.conduct.execution import suite_json
 from byteways.run.conduct.journal import Journal
+from byteways.run.conduct.new_folder import claim_folder, restore_folder
 from byteways.run.conduct.opening import topology_of
 from byteways.run.conduct.probe import Probe, probe
 from byteways.run.hosts.conductor import HostsConductor, HostsObserver
