@@ -59,7 +59,7 @@ CASES = (
     Found("link-fails:gpu0-nvswitch:after=40", "gpu0-nvswitch"),
     Found("false-peer:gpu0>gpu1", "gpu0>gpu1"),
     Found("serialise:gpu0", "concurrent flows issued by gpu0"),
-    Found("throttle:gpu0:0.7", "memory of gpu0"),
+    Found("throttle:gpu0:0.7", "gpu0"),
     Found("rank-throws:1:call=5", "rank 1 (gpu1)", BETWEEN_RANKS),
     Found("rank-never-enters:1", "rank 1 (gpu1)", BETWEEN_RANKS),
     Found("rank-dies:1:call=5", "rank 1 (gpu1)", BETWEEN_RANKS),

@@ -93,7 +93,7 @@ def pooled_effect(pairs: Sequence[tuple[Result, Result]], level: float) -> Effec
     if len(rounds) < LEAST_ROUNDS:
         return None
     ratios = [_ratios(first, second, rounds) for first, second in pairs]
-    return _together(ratios, median(log(first.value / second.value) for first, second in pairs), level)
+    return _together(ratios, log(median(first.value / second.value for first, second in pairs)), level)
 
 
 def common_rounds(*cells: Result) -> list[int]:
