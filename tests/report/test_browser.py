@@ -270,7 +270,7 @@ def test_the_findings_of_a_large_node_fit_the_first_screen(shared: Browser, tmp_
 def test_a_finding_leads_to_its_evidence(browser: Browser) -> None:
     """Would catch a link to results that stay folded, or to a pair that is not selected or not in view."""
     links = "Array.from(document.querySelectorAll('.findings.top a.evidence'))"
-    folded = browser.evaluate("document.querySelector('[id] > details:not([open])').parentElement.id")
+    folded = browser.evaluate("document.querySelector('[id] > details.fold:not([open])').parentElement.id")
     part = f"document.querySelector('#{folded} > details')"
     link = f"Object.assign(document.createElement('a'), {{href: '#{folded}'}})"
     browser.evaluate(f"document.body.appendChild({link}).click()")
