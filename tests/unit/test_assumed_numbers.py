@@ -56,7 +56,17 @@ def machine() -> Machine:
     return Machine(load("h200-x4"), REQUESTS)
 
 
-@pytest.mark.parametrize(("key", "interface"), MOVED.items())
+#: Those tested each time: a number of messages, of a rate and of a call.
+QUICK = ("mpi.send_ns", "links.0.peak_bytes_per_s", "calls.event_ns")
+
+
+@pytest.mark.parametrize(
+    ("key", "interface"),
+    [
+        pytest.param(*moved, marks=() if moved[0] in QUICK else pytest.mark.slow, id=moved[0])
+        for moved in MOVED.items()
+    ],
+)
 def test_what_a_number_moves_lists_it(key: str, interface: str) -> None:
     """Catches a rule of `rests_on` that leaves out a number which the simulator uses."""
     moved = [*machine().moved_by(key, range(len(REQUESTS)))]

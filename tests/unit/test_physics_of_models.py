@@ -70,7 +70,14 @@ def memories(machine: str, executor: str) -> list[str]:
     return [memory for way, memory, by in times(machine) if (way, by) == ("pointer-chase", executor)]
 
 
-@pytest.mark.parametrize("machine", names())
+#: All models; of each vendor one in the quick tests.
+MACHINES = [
+    pytest.param(name, marks=() if name in ("h200-x4", "elcap-mi300a") else pytest.mark.slow)
+    for name in names()
+]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
 def test_remote_memory_is_at_least_a_hop_farther_than_own(machine: str) -> None:
     """Catches a model in which another device's memory is as near as the own one."""
     model = load(machine)
@@ -103,7 +110,7 @@ def test_no_message_is_faster_than_the_fastest_copy_or_kernel(machine: str) -> N
         )
 
 
-@pytest.mark.parametrize("machine", names())
+@pytest.mark.parametrize("machine", MACHINES)
 def test_stores_past_the_caches_are_not_slower(machine: str) -> None:
     """Catches a copy without loads of the written lines that is slower than one with them."""
     found = times(machine)
