@@ -20,7 +20,7 @@ from byteways.plan.suite import load
 from byteways.record.run_folder import RunFolder
 from byteways.run.conduct.interruption import Interruption
 from byteways.run.conduct.measure_from_python import Quiet, measure_from_python
-from byteways.run.conduct.settling import LEAST_FURTHER_S, MOST_ROUNDS, Settling, settling
+from byteways.run.conduct.settling import LEAST_FURTHER_S, MOST_MEASUREMENTS, MOST_ROUNDS, Settling, settling
 from byteways.run.conduct.simulation import simulation_of
 from byteways.run.shared.options import RunOptions
 from tests.changed import replace
@@ -87,6 +87,8 @@ def test_time_for_further_rounds(
     found = settling(Path(), PLAN, options, budget_s, spent_s)
     assert (found and found.left_s) == left_s
     assert LEAST_FURTHER_S < 2.25
+    large = PLAN[:1] * (MOST_MEASUREMENTS + 1)
+    assert settling(Path(), large, options, budget_s, spent_s) is None
 
 
 def test_a_run_adds_rounds_to_its_plan(tmp_path: Path) -> None:

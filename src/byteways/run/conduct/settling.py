@@ -21,6 +21,9 @@ MOST_ROUNDS = 9
 #: Time for further rounds without a budget from the user: a part of the plan's estimate, and seconds.
 FURTHER_PART, LEAST_FURTHER_S = 0.25, 2.0
 
+#: A larger run has no further rounds: to find its open comparisons takes seconds each time.
+MOST_MEASUREMENTS = 20_000
+
 #: Returns the identifiers of the cases that the open comparisons of a run folder need.
 OpenCases = Callable[[Path], Collection[str]]
 
@@ -59,7 +62,8 @@ def settling(
     budget_s: float | None,
     spent_s: float,
 ) -> Settling | None:
-    """Returns the further rounds of a run; None if the user chose the rounds or the duration.
+    """Returns the further rounds of a run; None if the user chose the rounds or the duration, or the
+    run is large.
 
     Args:
         folder: The run folder.
@@ -68,7 +72,7 @@ def settling(
         budget_s: The seconds of the run, from the user or the suite; None: unlimited.
         spent_s: Of which these are over.
     """
-    if options.rounds is not None or options.for_s is not None:
+    if options.rounds is not None or options.for_s is not None or len(planned) > MOST_MEASUREMENTS:
         return None
     estimated_s = sum(one.estimated_s for one in planned if one.reason is None)
     extra_s = max(LEAST_FURTHER_S, FURTHER_PART * estimated_s)
