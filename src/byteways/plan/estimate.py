@@ -113,7 +113,7 @@ WORKER_START_S, START_GPU_S = 0.5, 0.9
 FURTHER_GPU_S = 0.4
 #: What ranks on GPUs add to the start of their processes, and for each: the launcher, and communicators of
 #: the library. Starts on two H100 took 4.5 s (median, examples/h100x2-ranks/launch-modes), of which 1.3 s are
-#: above; on four some 0.7 s more.
+#: above. The part for each rank is estimated from a run on four that took 15 s longer than planned.
 GPU_RANKS_START_S, RANK_START_S = 2.5, 0.35
 
 
