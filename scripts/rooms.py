@@ -79,6 +79,11 @@ ROOMS = (
         (*_RECORDED, CORE),
     ),
     Room(
+        "copying",
+        "the copy library from Python and PyTorch: plans, arrays, operators; loaded when a program copies",
+        ("run.shared",),
+    ),
+    Room(
         "run.work",
         "the worker's process: it measures with the standard library and the native core",
         ("run.shared", *_RECORDED, CORE),

@@ -9,6 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from byteways.copying.copies import copy_ as copy_
+    from byteways.copying.copies import copy_blocks as copy_blocks
+    from byteways.copying.copies import swap_blocks_batch as swap_blocks_batch
+    from byteways.copying.fast import fast_copies as fast_copies
+    from byteways.copying.native_library import CopyError as CopyError
+    from byteways.copying.plans import CopyPlan as CopyPlan
+    from byteways.copying.plans import PlanWarning as PlanWarning
     from byteways.errors import BytewaysError as BytewaysError
     from byteways.library import Run as Run
     from byteways.library import RunWarning as RunWarning
@@ -22,10 +29,17 @@ __version__ = "0.2.0.dev0"
 #: Where the public names are defined.
 _PLACES = {
     "BytewaysError": "byteways.errors",
+    **dict.fromkeys(("copy_", "copy_blocks", "swap_blocks_batch"), "byteways.copying.copies"),
+    "fast_copies": "byteways.copying.fast",
+    "CopyError": "byteways.copying.native_library",
+    **dict.fromkeys(("CopyPlan", "PlanWarning"), "byteways.copying.plans"),
     **dict.fromkeys(("Run", "RunWarning", "compare", "load", "measure"), "byteways.library"),
 }
 
-__all__ = ["BytewaysError", "Run", "RunWarning", "__version__", "compare", "load", "measure"]
+__all__ = [
+    *("BytewaysError", "CopyError", "CopyPlan", "PlanWarning", "Run", "RunWarning", "__version__"),
+    *("compare", "copy_", "copy_blocks", "fast_copies", "load", "measure", "swap_blocks_batch"),
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -33,7 +47,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'byteways' has no attribute '{name}'")
     from importlib import import_module
 
-    return getattr(import_module(_PLACES[name]), name)
+    found = globals()[name] = getattr(import_module(_PLACES[name]), name)
+    return found
 
 
 def __dir__() -> list[str]:

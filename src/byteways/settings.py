@@ -32,6 +32,11 @@ class Setting:
 
 SETTINGS = (
     Setting("BYTEWAYS_CACHE", "folder for compiled kernels", "$XDG_CACHE_HOME/byteways/kernels"),
+    Setting(
+        "BYTEWAYS_PLAN",
+        "plan of the fastest copies, for byteways.copy_, copy_blocks and fast_copies",
+        "$XDG_CACHE_HOME/byteways/HOST.plan, if it exists",
+    ),
     Setting("BYTEWAYS_GPUS", "0: use no GPU, measure the host only", "1"),
     Setting(
         "BYTEWAYS_ISA",
@@ -217,19 +222,36 @@ def module_command(module: str) -> tuple[str, ...]:
     return (sys.executable, str(Path(__file__).with_name("start.py")), module)
 
 
-def kernel_cache(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Returns the folder for compiled kernels, without creating it. None without a home: a folder shared by
-    all users is not used.
+def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Returns the folder for files that can be made again, without creating it. None without a home: a folder
+    shared by all users is not used.
 
     A relative XDG_CACHE_HOME counts as unset, per the XDG Base Directory Specification.
     """
+    if Path(base := environment.get("XDG_CACHE_HOME", "")).is_absolute():
+        return Path(base) / "byteways"
+    if Path(home := environment.get("HOME", "")).is_absolute() and home != "/":
+        return Path(home) / ".cache" / "byteways"
+    return None
+
+
+def kernel_cache(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Returns the folder for compiled kernels, without creating it; None as for cache_folder()."""
     if chosen := environment.get("BYTEWAYS_CACHE"):
         return Path(chosen).absolute()
-    if Path(base := environment.get("XDG_CACHE_HOME", "")).is_absolute():
-        return Path(base) / "byteways" / "kernels"
-    if Path(home := environment.get("HOME", "")).is_absolute() and home != "/":
-        return Path(home) / ".cache" / "byteways" / "kernels"
-    return None
+    folder = cache_folder(environment)
+    return folder and folder / "kernels"
+
+
+def copy_plan_file(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Returns the file of this host's copy plan: the one that BYTEWAYS_PLAN names, or that in the cache.
+
+    Hosts may share a home, so the file in the cache has the host's name. It may be missing.
+    """
+    if chosen := environment.get("BYTEWAYS_PLAN"):
+        return Path(chosen).absolute()
+    folder = cache_folder(environment)
+    return folder and folder / f"{os.uname().nodename}.plan"
 
 
 def recorded_environment(
