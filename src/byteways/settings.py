@@ -77,6 +77,12 @@ SETTINGS = (
         "thread level that MPI is started with: single, funneled, serialized or multiple",
         "single",
     ),
+    Setting("BYTEWAYS_COPY", "off: programs that use libbyteways_copy.so copy with the driver's calls", "on"),
+    Setting(
+        "BYTEWAYS_SIM_SHEET",
+        "file with the machine of a program that loads the simulator, libbyteways_sim.so, as its GPU driver",
+        "none",
+    ),
     Setting("BYTEWAYS_LIBNCCL", "path of the NCCL library", "dynamic linker, Python packages, PyTorch's"),
     Setting("BYTEWAYS_LIBRCCL", "path of the RCCL library", "dynamic linker, Python packages, PyTorch's"),
 )

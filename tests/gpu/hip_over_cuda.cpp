@@ -38,6 +38,7 @@ using Access = HipTable::Access;
 using Handle = HipTable::Handle;
 using PhysicalProperties = HipTable::PhysicalProperties;
 using Uuid = HipTable::Uuid;
+using PointerAttributes = HipTable::PointerAttributes;
 using Properties = HipTable::Properties;
 
 }  // namespace
@@ -199,6 +200,26 @@ int hipDeviceCanAccessPeer(int* possible, Device device, Device peer) {
   return cuda().can_access_peer(possible, handle(device), handle(peer));
 }
 
+int hipGetDevice(Device* device) {
+  CudaTable::Context context = nullptr;
+  if (const int code = cuda().get_context(&context)) return code;
+  *device = 0;  // without a context HIP's current device is the first
+  return context == nullptr ? 0 : cuda().context_device(device);
+}
+
+// The driver keeps no failure for later calls.
+int hipGetLastError() { return 0; }
+
+int hipStreamGetDevice(Stream stream, Device* device) {
+  CudaTable::Context context = nullptr, before = nullptr;
+  if (const int code = cuda().stream_context(as<CudaTable::Stream>(stream), &context)) return code;
+  if (const int code = cuda().get_context(&before)) return code;
+  cuda().set_context(context);
+  const int code = cuda().context_device(device);
+  cuda().set_context(before);
+  return code;
+}
+
 int hipSetDevice(Device device) {
   CudaTable::Context context = nullptr;
   if (!is_device(device)) return 101;  // hipErrorInvalidDevice
@@ -319,6 +340,23 @@ int hipMemRangeGetAttribute(void* to, std::size_t room, int attribute, const voi
   return 0;
 }
 
+// hipMemoryTypeHost and hipMemoryTypeDevice have the numbers of CU_MEMORYTYPE_* since HIP 6.
+int hipPointerGetAttributes(PointerAttributes* attributes, const void* data) {
+  constexpr int kMemoryType = 2, kDevicePointer = 3, kIsManaged = 8, kOrdinal = 9;  // CU_POINTER_ATTRIBUTE_*
+  *attributes = {};
+  int wanted[] = {kMemoryType, kDevicePointer, kIsManaged, kOrdinal};
+  void* values[] = {&attributes->type, &attributes->device_pointer, &attributes->is_managed,
+                    &attributes->device};
+  return cuda().pointer_attributes(4, wanted, values, data);
+}
+
+int hipMemGetAddressRange(void** start, std::size_t* bytes, void* data) {
+  constexpr int kRangeStart = 11, kRangeBytes = 12;  // CU_POINTER_ATTRIBUTE_RANGE_*
+  int wanted[] = {kRangeStart, kRangeBytes};
+  void* values[] = {start, bytes};
+  return cuda().pointer_attributes(2, wanted, values, data);
+}
+
 PASS_ON(hipMemGetInfo, cuda(), memory_info, (std::size_t* available, std::size_t* all), available, all)
 
 // The driver finds the direction out by itself, as hipMemcpyDefault asks for.
@@ -372,6 +410,8 @@ PASS_ON(hipStreamWaitEvent, cuda(), wait_event, (Stream stream, Event event, uns
 PASS_ON(hipEventCreateWithFlags, cuda(), create_event, (Event * event, unsigned flags), event, flags)
 PASS_ON(hipEventDestroy, cuda(), destroy_event, (Event event), event)
 PASS_ON(hipEventRecord, cuda(), record_event, (Event event, Stream stream), event, stream)
+PASS_ON(hipStreamIsCapturing, cuda(), is_capturing, (Stream stream, int* status), stream, status)
+
 PASS_ON(hipEventQuery, cuda(), query_event, (Event event), event)
 PASS_ON(hipEventSynchronize, cuda(), synchronize_event, (Event event), event)
 PASS_ON(hipEventElapsedTime, cuda(), elapsed_time, (float* milliseconds, Event begin, Event end),

@@ -234,6 +234,7 @@ def test_stores_have_arrived_when_a_kernel_ends(
         ("kernel_copy", "copy_resident"),
         ("store", "store_resident"),
         ("stream", "stream_triad_resident"),
+        ("blocks", "copy_blocks_resident"),
         ("copy_2d", "copy_2d_resident"),
         ("random_access", "random_store_8_several"),
         ("random_access", "random_update_8_several"),

@@ -35,6 +35,7 @@ def ptx(architecture: str) -> dict[str, str]:
 DISASSEMBLED = tuple(
     f"interfaces/{name}.cu"
     for name in (
+        "blocks/kernel",
         "copy_2d/kernel",
         "kernel_copy/kernel",
         "load/kernel",
@@ -136,6 +137,7 @@ IN_FLIGHT = {
         "stream_copy_resident": 4,
         "stream_triad_resident": 8,
     },
+    "blocks/kernel": {"copy_blocks": 4, "copy_blocks_resident": 8},
     "copy_2d/kernel": {"copy_2d_tiled": 4, "copy_2d_resident": 8},
     "random_access/kernel": {"random_load_16_several": 2, "random_update_16_several": 4},
 }
@@ -223,6 +225,7 @@ def test_kernels_fence_only_where_they_are_asked_to(ptx: dict[str, str]) -> None
         ("kernel_copy", "copy_resident"),
         ("store", "store_resident"),
         ("stream", "stream_triad_resident"),
+        ("blocks", "copy_blocks_resident"),
         ("copy_2d", "copy_2d_resident"),
         ("random_access", "random_store_8_several"),
         ("random_access", "random_update_8_several"),
@@ -239,6 +242,7 @@ def test_kernels_fence_only_where_they_are_asked_to(ptx: dict[str, str]) -> None
         ("kernel_copy", "copy_tiled"),
         ("store", "store"),
         ("stream", "stream_triad"),
+        ("blocks", "copy_blocks"),
         ("copy_2d", "copy_2d"),
         ("random_access", "random_store_8"),
         ("pointer_chase", "chase"),

@@ -22,6 +22,8 @@ PACKAGE = ROOT / "src" / "byteways"
 LEFTOVERS = ("__pycache__", ".so")
 #: Beside the native module, which loads it.
 SIMULATOR = "byteways/libbyteways_sim.so"
+#: For other programs.
+COPY_LIBRARY = {"byteways/libbyteways_copy.so", "byteways/include/byteways_copy.h"}
 SHIMS = {f"byteways/byteways_mpi_{abi}.so" for abi in ("standard", "mpich", "openmpi")}
 
 
@@ -88,7 +90,7 @@ def test_wheel_has_everything(wheel: Path) -> None:
     assert package_files() <= names
     assert {"byteways/py.typed", "byteways/_core.pyi", "byteways/suites/quick.toml"} <= names
     assert [name for name in names if name.startswith("byteways/_core.") and name.endswith(".so")]
-    assert {SIMULATOR, *SHIMS} <= names
+    assert {SIMULATOR, *COPY_LIBRARY, *SHIMS} <= names
     assert [name for name in names if name.endswith("licenses/LICENSE")]
 
 
@@ -97,7 +99,7 @@ def test_wheel_has_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {each for each in archive.namelist() if ".dist-info/" not in each and not each.endswith("/")}
     extra = {name for name in names - package_files() if not name.startswith("byteways/_core.")}
-    assert extra == {SIMULATOR, *SHIMS}
+    assert extra == {SIMULATOR, *COPY_LIBRARY, *SHIMS}
 
 
 def test_wheel_runs_on_an_old_system(wheel: Path) -> None:

@@ -39,6 +39,13 @@ struct HipTable {
     char bytes[16384];
   };
 
+  struct PointerAttributes {  // hipPointerAttribute_t
+    int type, device;         // hipMemoryType: host and device are 0 and 1 before HIP 6, then 1 and 2
+    void *device_pointer, *host_pointer;
+    int is_managed;
+    unsigned flags;
+  };
+
   // hipIpcMemLazyEnablePeerAccess, which became 1 with HIP 6.0: earlier versions refuse any flag but 0.
   static constexpr unsigned open_with_peer_access(int version) { return version < kVersion6 ? 0 : 1; }
 

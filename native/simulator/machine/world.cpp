@@ -2,6 +2,9 @@
 #include "simulator/machine/world.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -111,10 +114,26 @@ void World::restart(std::uint64_t key) {
   delete std::exchange(loaded, fresh.release());
 }
 
+// A program that knows nothing of the simulator, and loads it as its driver, names the machine by a variable.
+void World::load_named() {
+  const char* name = std::getenv("BYTEWAYS_SIM_SHEET");
+  if (name == nullptr || *name == '\0')
+    throw Failure(Code::internal,
+                  "no machine is loaded: bwsim_load() comes first, or BYTEWAYS_SIM_SHEET names its sheet");
+  std::ifstream file(name);
+  const std::string sheet(std::istreambuf_iterator<char>(file), {});
+  if (sheet.empty()) throw Failure(Code::internal, std::string("BYTEWAYS_SIM_SHEET cannot be read: ") + name);
+  load(sheet);
+}
+
 World& World::get() {
-  const std::lock_guard lock(load_mutex);
-  if (loaded == nullptr) throw Failure(Code::internal, "no machine is loaded: bwsim_load() comes first");
-  return *loaded;
+  for (;;) {
+    {
+      const std::lock_guard lock(load_mutex);
+      if (loaded != nullptr) return *loaded;
+    }
+    load_named();
+  }
 }
 
 }  // namespace byteways::sim

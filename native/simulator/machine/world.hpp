@@ -52,7 +52,7 @@ class World {
 
   // Loads the machine of this process, once; the same sheet again changes nothing, another one throws.
   static void load(std::string_view sheet);
-  // Throws Failure (internal) when no machine is loaded.
+  // Throws Failure (internal) when no machine is loaded, and none is named by the environment.
   static World& get();
   // The machine as it was loaded: its time is 0, nothing is allocated, no queue has a past. Its noise follows
   // from the model's seed and `key`, so that what happens next depends on nothing that happened before.
@@ -78,6 +78,14 @@ class World {
   void release(void* data);              // waits for all that is queued, as vendors' calls do
   void set_kind(void* data, Kind kind);  // registering, advice
   Kind kind_of(const void* data);
+  // The block that an address is in; no value: it is in none.
+  struct Extent {
+    std::byte* data;
+    std::uint64_t bytes;
+    Kind kind;
+    Place owner;
+  };
+  std::optional<Extent> extent_of(const void* data);
   Place owner_of(const void* data);  // managed: where the first page is now
   std::map<int, std::uint64_t> placement(const void* data,
                                          std::uint64_t bytes);  // domain -> pages
@@ -182,6 +190,7 @@ class World {
   bool in_use() const { return memory_.blocks() > transfers_.spare_buffers() || streams_.in_use(); }
 
  private:
+  static void load_named();
   Lock enter(double cost_ns);
   void launch_now(Lock& lock, std::string_view kernel, const Shape& shape, const std::byte* arguments,
                   std::size_t bytes, Stream* stream);

@@ -57,6 +57,13 @@ Kind World::kind_of(const void* data) {
   return known(data).kind;
 }
 
+std::optional<World::Extent> World::extent_of(const void* data) {
+  const std::lock_guard lock(mutex_);
+  const Block* block = memory_.find(data);
+  if (block == nullptr) return std::nullopt;
+  return Extent{block->data, block->bytes, block->kind, block->owner};
+}
+
 Place World::owner_of(const void* data) {
   const std::lock_guard lock(mutex_);
   Block& block = known(data);

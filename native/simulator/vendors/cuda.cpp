@@ -101,6 +101,10 @@ int attribute_of(const Model& model, int attribute) {
   }
 }
 
+// CU_POINTER_ATTRIBUTE_*
+constexpr int kPointerMemoryType = 2, kPointerDeviceAddress = 3, kPointerIsManaged = 8,
+              kPointerDeviceOrdinal = 9, kPointerRangeStart = 11, kPointerRangeBytes = 12;
+
 int word_of(int number, const char** to, const char* ErrorWords::* column) {
   const ErrorWords* words = error_words(number);
   if (to == nullptr || words == nullptr) return code::kInvalidValue;
@@ -242,6 +246,21 @@ int cuCtxSetCurrent(Context context) {
   });
 }
 
+int cuCtxGetCurrent(Context* context) {
+  return answer([&] {
+    const int gpu = this_thread().cuda_gpu;
+    give(context, gpu < 0 ? nullptr : context_of(gpu));
+  });
+}
+
+int cuCtxGetDevice(Device* device) {
+  return answer([&] { give(device, device_of(gpu_place(current_gpu()))); });
+}
+
+int cuStreamGetCtx(Stream stream, Context* context) {
+  return answer([&] { give(context, context_of(stream_of(stream)->place.index)); });
+}
+
 int cuCtxEnablePeerAccess(Context peer, unsigned flags) {
   return answer([&] {
     require(flags == 0, code::kInvalidValue);
@@ -284,6 +303,38 @@ int cuMemPrefetchAsync_v2(void* data, std::size_t bytes, Location to, unsigned f
 int cuMemAdvise(void* data, std::size_t, int advice, Device) { return advise(data, advice); }
 
 int cuMemAdvise_v2(void* data, std::size_t, int advice, Location) { return advise(data, advice); }
+
+int cuPointerGetAttributes(unsigned count, int* attributes, void** values, const void* data) {
+  return answer([&] {
+    require(count != 0 && attributes != nullptr && values != nullptr, code::kInvalidValue);
+    const std::optional<World::Extent> extent = world().extent_of(data);
+    const bool known = extent && !is_plain(extent->kind);
+    for (unsigned k = 0; k < count; ++k) {
+      switch (attributes[k]) {
+        case kPointerMemoryType:
+          *static_cast<unsigned*>(values[k]) = !known ? 0 : is_device(extent->kind) ? 2 : 1;
+          break;
+        case kPointerIsManaged:
+          *static_cast<int*>(values[k]) = known && is_managed(extent->kind) ? 1 : 0;
+          break;
+        case kPointerDeviceOrdinal:
+          *static_cast<int*>(values[k]) = known && is_device(extent->kind) ? device_of(extent->owner) : 0;
+          break;
+        case kPointerRangeStart:
+          *static_cast<const void**>(values[k]) = known ? extent->data : nullptr;
+          break;
+        case kPointerRangeBytes:
+          *static_cast<std::size_t*>(values[k]) = known ? extent->bytes : 0;
+          break;
+        case kPointerDeviceAddress:
+          *static_cast<const void**>(values[k]) = known ? data : nullptr;
+          break;
+        default:
+          throw Refusal{code::kInvalidValue};
+      }
+    }
+  });
+}
 
 // Another process simulates a separate machine, so handles work only between ranks of this one.
 int cuIpcOpenMemHandle_v2(void** data, Handle handle, unsigned flags) {

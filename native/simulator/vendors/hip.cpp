@@ -216,6 +216,20 @@ int hipSetDevice(Device device) {
   });
 }
 
+int hipGetDevice(Device* device) {
+  return answer([&] {
+    world();
+    give(device, this_thread().hip_device);
+  });
+}
+
+// No call here keeps its failure.
+int hipGetLastError() { return 0; }
+
+int hipStreamGetDevice(Stream stream, Device* device) {
+  return answer([&] { give(device, device_of(stream_of(stream)->place)); });
+}
+
 int hipDeviceEnablePeerAccess(Device peer, unsigned flags) {
   return answer([&] {
     require(flags == 0, code::kInvalidValue);
@@ -228,6 +242,31 @@ int hipDeviceDisablePeerAccess(Device peer) {
 }
 
 // --- memory
+
+// Of HIP 6 and later: unregistered, host, device are 0, 1, 2; before, host and device are 0 and 1.
+int hipPointerGetAttributes(PointerAttributes* attributes, const void* data) {
+  return answer([&] {
+    const std::optional<World::Extent> extent = world().extent_of(data);
+    require(attributes != nullptr && extent && !is_plain(extent->kind), code::kInvalidValue);
+    const int host = world().model().runtime_version < HipTable::kVersion6 ? 0 : 1;
+    const bool on_gpu = is_device(extent->kind);
+    *attributes = {};
+    attributes->type = on_gpu ? host + 1 : host;
+    attributes->device = on_gpu ? device_of(extent->owner) : 0;
+    attributes->device_pointer = const_cast<void*>(data);
+    attributes->host_pointer = on_gpu ? nullptr : const_cast<void*>(data);
+    attributes->is_managed = is_managed(extent->kind) ? 1 : 0;
+  });
+}
+
+int hipMemGetAddressRange(void** start, std::size_t* bytes, void* data) {
+  return answer([&] {
+    const std::optional<World::Extent> extent = world().extent_of(data);
+    require(extent && !is_plain(extent->kind), code::kInvalidValue);
+    give(start, static_cast<void*>(extent->data));
+    give(bytes, static_cast<std::size_t>(extent->bytes));
+  });
+}
 
 int hipExtMallocWithFlags(void** data, std::size_t bytes, unsigned flags) {
   switch (flags) {

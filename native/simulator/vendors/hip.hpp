@@ -33,6 +33,7 @@ using Module = Hip::Table::Module;
 using Physical = Hip::Table::Physical;
 using PhysicalProperties = Hip::Table::PhysicalProperties;
 using Pool = Hip::Table::Pool;
+using PointerAttributes = Hip::Table::PointerAttributes;
 using Properties = Hip::Table::Properties;
 using Stream = Hip::Table::Stream;
 using Uuid = Hip::Table::Uuid;

@@ -134,6 +134,7 @@ def random(
 
 
 COPY_2D = (opt.WIDTH_BYTES, opt.PITCH_BYTES, opt.STRIDED)
+BLOCK_COPY = (opt.BLOCK_BYTES, opt.LAYOUT, opt.PITCH_BYTES, opt.SCATTERED)
 
 
 def step(meaning: str, kinds: tuple[str, ...], *options: Option) -> Interface:

@@ -108,6 +108,18 @@ int cuDevicePrimaryCtxRetain(void** context, int device) {
   *context = (void*)(long)(0x100 + device);
   return setting("FAKE_RETAIN", 0);
 }
+int cuCtxGetCurrent(void** context) {
+  *context = (void*)0x100;
+  return 0;
+}
+int cuCtxGetDevice(int* device) {
+  *device = 0;
+  return 0;
+}
+int cuStreamGetCtx(void*, void** context) {
+  *context = (void*)(long)setting("FAKE_STREAM_CONTEXT", 0x100);
+  return 0;
+}
 int cuCtxSetCurrent(void* context) {
   note("enter", (unsigned)(long)context - 0x100, 0, "FAKE_CONTEXTS");
   return 0;

@@ -1,0 +1,285 @@
+// The functions of byteways_copy.h. No exception leaves them.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <string>
+
+#include "copy_library/blocks.hpp"
+#include "copy_library/byteways_copy.h"
+#include "copy_library/plan.hpp"
+#include "copy_library/plan_file.hpp"
+#include "runtimes/copy_driver.hpp"
+
+namespace byteways::copy_library {
+namespace {
+
+constexpr std::size_t kMostPlanBytes = 4 << 20;  // a file of a few KiB is expected
+
+thread_local std::string last_error;
+thread_local std::string last_text;
+
+const char* text_of_own(int code) {
+  switch (code) {
+    case BW_OK:
+      return "no error";
+    case BW_NULL_POINTER:
+      return "a pointer is null";
+    case BW_OVERLAP:
+      return "blocks overlap, so that the result would depend on their order";
+    case BW_NO_DRIVER:
+      return "no CUDA or HIP library with a GPU can be loaded";
+    case BW_FORKED:
+      return "this process was forked after the GPU driver was in use, which drivers do not support";
+    case BW_PLAN_NOT_READ:
+      return "the file of the plan cannot be read";
+    case BW_PLAN_DAMAGED:
+      return "the file is no plan, or was cut or changed";
+    case BW_NO_SUCH_GPU:
+      return "this process has no GPU of that number";
+    case BW_OUT_OF_MEMORY:
+      return "out of host memory";
+    case BW_NO_CURRENT_GPU:
+      return "no GPU is current in this thread";
+    default:
+      return nullptr;
+  }
+}
+
+int fail(int code, const std::string& detail = {}) {
+  last_error = bw_error_text(code);
+  if (!detail.empty()) last_error += ": " + detail;
+  return code;
+}
+
+// Runs a function's body, and turns its exceptions into codes.
+template <class Body>
+int guarded(Body body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    last_error.clear();
+    return BW_OUT_OF_MEMORY;
+  } catch (const std::exception& error) {
+    return fail(BW_NO_DRIVER, error.what());
+  }
+}
+
+int no_driver() { return is_forked() ? fail(BW_FORKED) : fail(BW_NO_DRIVER, missing_driver()); }
+
+int check(const Blocks& blocks, const Survey& seen) {
+  if (seen.null_block != SIZE_MAX)
+    return fail(BW_NULL_POINTER, "of block " + std::to_string(seen.null_block));
+  const std::optional<Conflict> conflict = find_conflict(blocks, seen);
+  if (!conflict) return 0;
+  return fail(BW_OVERLAP, "block " + std::to_string(conflict->writer) + " writes what block " +
+                              std::to_string(conflict->other) +
+                              (conflict->other_writes ? " writes" : " reads"));
+}
+
+int copy_by_default(const Driver& driver, const Blocks& blocks, Stream stream) {
+  for (std::size_t k = 0; k < blocks.count; ++k) {
+    const std::size_t bytes = blocks.bytes(k);
+    if (bytes == 0) continue;
+    if (const int code = driver.copy(blocks.to[k], blocks.from[k], bytes, stream))
+      return fail(code, "of block " + std::to_string(k));
+  }
+  return 0;
+}
+
+int copy(const Blocks& blocks, Stream stream, bw_plan* plan) {
+  const Driver* found = driver();
+  if (found == nullptr) return no_driver();
+  if (blocks.count == 0) return 0;
+  if (blocks.to == nullptr || blocks.from == nullptr) return fail(BW_NULL_POINTER, "the array of pointers");
+  const Survey seen = survey(blocks);
+  if (const int code = check(blocks, seen)) return code;
+  if (seen.total_bytes == 0) return 0;
+  if (plan == nullptr) return copy_by_default(*found, blocks, stream);
+  Request request{};
+  Choice choice = plan->plan.choose(blocks, seen, stream, request);
+  int code = 0;
+  if (choice.method == BW_METHOD_DEFAULT || !plan->plan.enqueue(request, choice, &code))
+    code = copy_by_default(*found, blocks, stream);
+  else if (code != 0)
+    fail(code);
+  if (code == 0) plan->plan.count(choice, seen.total_bytes);
+  return code;
+}
+
+// Fills as much of a caller's structure as the caller knows.
+template <class Struct>
+int hand_out(Struct* to, const Struct& made) {
+  if (to == nullptr) return fail(BW_NULL_POINTER, "the address of the result");
+  const std::size_t bytes = std::min(to->struct_bytes, sizeof made);
+  if (bytes > sizeof to->struct_bytes)
+    std::memcpy(reinterpret_cast<char*>(to) + sizeof to->struct_bytes,
+                reinterpret_cast<const char*>(&made) + sizeof made.struct_bytes,
+                bytes - sizeof made.struct_bytes);
+  return 0;
+}
+
+int open_plan(const char* path, bw_plan** plan) {
+  if (plan == nullptr) return fail(BW_NULL_POINTER, "the address of the plan");
+  *plan = nullptr;
+  if (path == nullptr) return fail(BW_NULL_POINTER, "the path of the plan");
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMostPlanBytes, '\0');
+  if (!file) return fail(BW_PLAN_NOT_READ, std::string(path) + ": " + std::strerror(errno));
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return fail(BW_PLAN_NOT_READ, path);
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  std::string error;
+  std::optional<PlanFile> read = parse_plan(text, error);
+  if (!read) return fail(BW_PLAN_DAMAGED, std::string(path) + ", " + error);
+  Driver* found = driver();
+  if (found == nullptr) return no_driver();
+  auto made = std::make_unique<bw_plan>(*found, *std::move(read));
+  const int gpu = found->current_gpu();
+  if (gpu >= 0)
+    if (const int code = made->plan.prepare(gpu)) return fail(code);
+  *plan = made.release();
+  return 0;
+}
+
+constexpr const char* kMethods[] = {"default", "batch", "kernel", "bulk", "relay"};
+static_assert(std::size(kMethods) == BW_METHODS);
+constexpr const char* kFallbacks[] = {
+    "",
+    "BYTEWAYS_COPY=off",
+    "the plan is of another machine or driver",
+    "the plan was not prepared for the GPU of the stream",
+    "the memory is pageable, managed or unknown to the driver",
+    "these places, this size or this count were not measured",
+    "no method has a measured lead over the driver's call",
+    "the faster method cannot be captured into a graph",
+    "what the faster method needs was in use",
+    "the faster method is a relay over GPUs that were not allowed",
+    "the faster method failed",
+    "the stream is of a context that is not the primary one of its GPU",
+};
+static_assert(std::size(kFallbacks) == BW_FALLBACKS);
+
+}  // namespace
+}  // namespace byteways::copy_library
+
+using namespace byteways::copy_library;
+
+extern "C" {
+
+int bw_abi(void) { return BW_ABI; }
+
+const char* bw_error_text(int code) {
+  if (const char* own = text_of_own(code)) return own;
+  try {
+    const Driver* found = code > 0 ? driver() : nullptr;
+    last_text = found != nullptr ? found->error_text(code) : "error " + std::to_string(code);
+    return last_text.c_str();
+  } catch (...) {
+    return "unknown error";
+  }
+}
+
+const char* bw_last_error(void) { return last_error.c_str(); }
+
+int bw_copy(void* dst, const void* src, size_t bytes, void* stream, bw_plan* plan) {
+  return guarded([&] { return copy({&dst, &src, nullptr, bytes, 1}, stream, plan); });
+}
+
+int bw_copy_blocks(void* const* dst, const void* const* src, const size_t* bytes, size_t n, void* stream,
+                   bw_plan* plan) {
+  return guarded([&] {
+    if (n != 0 && bytes == nullptr) return fail(BW_NULL_POINTER, "the array of sizes");
+    return copy({dst, src, bytes, 0, n}, stream, plan);
+  });
+}
+
+int bw_copy_blocks_uniform(void* const* dst, const void* const* src, size_t block_bytes, size_t n,
+                           void* stream, bw_plan* plan) {
+  return guarded([&] { return copy({dst, src, nullptr, block_bytes, n}, stream, plan); });
+}
+
+int bw_plan_open(const char* path, bw_plan** plan) {
+  return guarded([&] { return open_plan(path, plan); });
+}
+
+int bw_plan_prepare(bw_plan* plan) {
+  return guarded([&] {
+    if (plan == nullptr) return fail(BW_NULL_POINTER, "the plan");
+    const Driver* found = driver();
+    if (found == nullptr) return no_driver();
+    const int gpu = found->current_gpu();
+    if (gpu < 0) return fail(BW_NO_CURRENT_GPU);
+    const int code = plan->plan.prepare(gpu);
+    return code == 0 ? 0 : fail(code);
+  });
+}
+
+int bw_plan_allow_peers(bw_plan* plan, const int* gpus, size_t n) {
+  return guarded([&] {
+    if (plan == nullptr || (gpus == nullptr && n != 0)) return fail(BW_NULL_POINTER);
+    const Driver* found = driver();
+    if (found == nullptr) return no_driver();
+    for (std::size_t k = 0; k < n; ++k)
+      if (gpus[k] < 0 || gpus[k] >= found->gpus)
+        return fail(BW_NO_SUCH_GPU, std::to_string(gpus[k]) + " of " + std::to_string(found->gpus));
+    return plan->plan.allow_peers({gpus, gpus + n});
+  });
+}
+
+int bw_plan_limit_staging(bw_plan* plan, size_t bytes) {
+  return guarded([&] {
+    if (plan == nullptr) return fail(BW_NULL_POINTER, "the plan");
+    plan->plan.limit_staging(bytes);
+    return 0;
+  });
+}
+
+const char* bw_plan_warning(const bw_plan* plan) {
+  return plan == nullptr ? "" : plan->plan.warning().c_str();
+}
+
+void bw_plan_close(bw_plan* plan) {
+  guarded([&] {
+    delete plan;
+    return 0;
+  });
+}
+
+const char* bw_method_name(int method) {
+  return method >= 0 && method < BW_METHODS ? kMethods[method] : "unknown";
+}
+
+const char* bw_fallback_text(int fallback) {
+  return fallback >= 0 && fallback < BW_FALLBACKS ? kFallbacks[fallback] : "unknown";
+}
+
+int bw_choose(void* const* dst, const void* const* src, size_t block_bytes, size_t n, void* stream,
+              bw_plan* plan, struct bw_choice* choice) {
+  return guarded([&] {
+    const Blocks blocks{dst, src, nullptr, block_bytes, n};
+    if (driver() == nullptr) return no_driver();
+    if (n != 0 && (dst == nullptr || src == nullptr)) return fail(BW_NULL_POINTER, "the array of pointers");
+    const Survey seen = survey(blocks);
+    if (const int code = check(blocks, seen)) return code;
+    Request request{};
+    Choice made;
+    if (plan != nullptr && seen.total_bytes != 0) made = plan->plan.choose(blocks, seen, stream, request);
+    return hand_out(choice,
+                    bw_choice{sizeof(bw_choice), made.method, made.fallback, made.ns, made.default_ns});
+  });
+}
+
+int bw_get_statistics(const bw_plan* plan, struct bw_statistics* statistics) {
+  return guarded([&] {
+    if (plan == nullptr) return fail(BW_NULL_POINTER, "the plan");
+    bw_statistics made{};
+    plan->plan.fill(made);
+    return hand_out(statistics, made);
+  });
+}
+
+}  // extern "C"

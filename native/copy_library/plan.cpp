@@ -1,0 +1,227 @@
+// See plan.hpp: whose plan it is, and the choice of a method.
+#include "copy_library/plan.hpp"
+
+#include <algorithm>
+
+namespace byteways::copy_library {
+namespace {
+
+int number_in(const std::vector<int>& process_gpus, int gpu) {
+  return gpu == kHost ? kHost : process_gpus[static_cast<std::size_t>(gpu)];
+}
+
+}  // namespace
+
+Plan::Plan(Driver& driver, PlanFile file)
+    : driver_(&driver), prepared_(static_cast<std::size_t>(driver.gpus)), relays_(driver) {
+  bind(file);
+}
+
+Plan::~Plan() {
+  if (is_forked()) return;  // the driver does not survive a fork: nothing can be given back
+  relays_.release();
+  for (int gpu = 0; gpu < driver_->gpus; ++gpu) {
+    const std::unique_ptr<Prepared> prepared(prepared_[static_cast<std::size_t>(gpu)].load());
+    if (!prepared) continue;
+    const Current current(*driver_, gpu);
+    if (current.failed() == 0 && prepared->fork != nullptr) driver_->destroy_event(prepared->fork);
+  }
+}
+
+void Plan::warn(const std::string& text) {
+  if (warning_.find(text) == std::string::npos) warning_ += (warning_.empty() ? "" : "; ") + text;
+}
+
+// Numbers the file's GPUs as this process does, and keeps the paths whose GPUs it sees.
+void Plan::bind(PlanFile& file) {
+  const std::string wanted = file.vendor + " " + file.version + " " + file.release;
+  const std::string found = std::string(driver_->vendor) + " " + driver_->version + " " + driver_->release;
+  if (wanted != found) {
+    other_machine_ = true;
+    warn("the plan was measured with driver " + wanted + ", and this process has " + found);
+  }
+  std::vector<int> gpus;
+  for (const PlanGpu& gpu : file.gpus) {
+    gpus.push_back(kUnknown);
+    for (int here = 0; here < driver_->gpus; ++here) {
+      if (driver_->uuid(here) != gpu.uuid) continue;
+      if (driver_->pci_address(here) == gpu.pci_address)
+        gpus.back() = here;
+      else
+        warn(gpu.uuid + " was measured at PCI address " + gpu.pci_address + " and is at " +
+             driver_->pci_address(here));
+    }
+  }
+  const auto is_here = [](int gpu) { return gpu != kUnknown; };
+  if (std::none_of(gpus.begin(), gpus.end(), is_here)) {
+    other_machine_ = true;
+    warn("this process sees none of the plan's GPUs: " + (gpus.empty() ? "" : file.gpus[0].uuid) +
+         (gpus.size() > 1 ? " and others" : ""));
+  }
+  for (Path& path : file.paths) {
+    path.from = number_in(gpus, path.from);
+    path.to = number_in(gpus, path.to);
+    path.by = number_in(gpus, path.by);
+    for (Grid& grid : path.grids)
+      for (int& gpu : grid.via) gpu = number_in(gpus, gpu);
+    std::erase_if(path.grids,
+                  [&](const Grid& grid) { return !std::all_of(grid.via.begin(), grid.via.end(), is_here); });
+    if (is_here(path.from) && is_here(path.to) && is_here(path.by)) paths_.push_back(std::move(path));
+  }
+  if (is_switched_off()) warn("BYTEWAYS_COPY=off");
+}
+
+const Path* Plan::path_of(int from, int to, int by) const {
+  for (const Path& path : paths_)
+    if (path.from == from && path.to == to && path.by == by) return &path;
+  return nullptr;
+}
+
+// What keeps a method that is faster from being used for this copy; BW_FALLBACK_NONE: nothing.
+int Plan::obstacle(const Grid& grid, const Request& request, const Prepared& prepared) {
+  if (grid.method != BW_METHOD_RELAY && !prepared.works[static_cast<std::size_t>(grid.method)])
+    return BW_FALLBACK_FAILED;
+  switch (grid.method) {
+    case BW_METHOD_BATCH:
+      if (request.capturing) return BW_FALLBACK_CAPTURING;
+      return driver_->has_batch(request.stream) ? BW_FALLBACK_NONE : BW_FALLBACK_FAILED;
+    case BW_METHOD_RELAY: {
+      if (request.capturing) return BW_FALLBACK_CAPTURING;
+      const std::uint64_t allowed = allowed_.load(std::memory_order_acquire);
+      for (const int gpu : grid.via)
+        if ((allowed >> gpu & 1) == 0) return BW_FALLBACK_NOT_ALLOWED;
+      return relays_.are_idle(grid, request.stream) ? BW_FALLBACK_NONE : BW_FALLBACK_BUSY;
+    }
+    default:
+      return BW_FALLBACK_FAILED;
+  }
+}
+
+Choice Plan::choose(const Blocks& blocks, const Survey& seen, Stream stream, Request& request) {
+  const auto driver_call = [](int fallback) {
+    return Choice{BW_METHOD_DEFAULT, fallback, 0, 0, nullptr, nullptr};
+  };
+  if (is_switched_off()) return driver_call(BW_FALLBACK_SWITCHED_OFF);
+  if (other_machine_) return driver_call(BW_FALLBACK_OTHER_MACHINE);
+  const StreamPlace place = driver_->place_of(stream);
+  if (place.other_context) return driver_call(BW_FALLBACK_OTHER_CONTEXT);
+  const Prepared* prepared =
+      place.usable ? prepared_[static_cast<std::size_t>(place.gpu)].load(std::memory_order_acquire) : nullptr;
+  if (prepared == nullptr) return driver_call(BW_FALLBACK_NOT_PREPARED);
+  request = {blocks, &seen, stream, kUnknown, kUnknown, place.gpu, false};
+  if (!locate(request)) return driver_call(BW_FALLBACK_MEMORY);
+  const Path* path = path_of(request.from, request.to, request.by);
+  if (path == nullptr || path->grids.empty()) return driver_call(BW_FALLBACK_NOT_MEASURED);
+
+  const auto count = static_cast<double>(blocks.count - seen.empty);
+  const double mean_bytes = static_cast<double>(seen.total_bytes) / count;
+  const std::optional<Estimate> usual = estimate(path->grids[0], mean_bytes, count);
+  if (!usual) return driver_call(BW_FALLBACK_NOT_MEASURED);
+  Choice best{BW_METHOD_DEFAULT, BW_FALLBACK_NO_LEAD, usual->ns, usual->ns, nullptr, nullptr};
+  double best_refused_ns = usual->ns;
+  request.capturing = driver_->is_capturing(stream);
+  for (const Grid& grid : path->grids) {
+    const std::optional<Estimate> found = estimate(grid, mean_bytes, count);
+    if (!found || !found->leads || found->ns >= best.ns) continue;
+    if (!seen.uniform) {  // a mean size that leads is not enough where large blocks are slower
+      const auto largest = estimate(grid, static_cast<double>(seen.largest), count);
+      if (!largest || !largest->leads) continue;
+    }
+    const int refused = obstacle(grid, request, *prepared);
+    if (refused == BW_FALLBACK_NONE) {
+      best = {grid.method, BW_FALLBACK_NONE, found->ns, usual->ns, &grid, found->row};
+    } else if (best.method == BW_METHOD_DEFAULT && found->ns < best_refused_ns) {
+      best.fallback = refused;
+      best_refused_ns = found->ns;
+    }
+  }
+  return best;
+}
+
+// Finds where all blocks are; false: they are not all of one pair of places.
+bool Plan::locate(Request& request) const {
+  const Blocks& blocks = request.blocks;
+  Extents sources(*driver_);
+  bool first = true;
+  for (std::size_t k = 0; k < blocks.count; ++k) {
+    const std::size_t bytes = blocks.bytes(k);
+    if (bytes == 0) continue;
+    const int from = sources.place_of(blocks.source(k), bytes);
+    if (first) request.from = from;
+    if (from == kUnknown || from != request.from) return false;
+    first = false;
+  }
+  first = true;
+  for (std::size_t k = 0; k < blocks.count; ++k) {
+    const std::size_t bytes = blocks.bytes(k);
+    if (bytes == 0) continue;
+    const int to = sources.place_of(blocks.destination(k), bytes);
+    if (first) request.to = to;
+    if (to == kUnknown || to != request.to) return false;
+    first = false;
+  }
+  return !first;
+}
+
+bool Plan::enqueue(const Request& request, Choice& choice, int* code) {
+  const Prepared* prepared = prepared_[static_cast<std::size_t>(request.by)].load(std::memory_order_acquire);
+  if (enqueue_on(request, *prepared, choice, code)) return true;
+  choice.method = BW_METHOD_DEFAULT;
+  return false;
+}
+
+bool Plan::enqueue_on(const Request& request, const Prepared& prepared, Choice& choice, int* code) {
+  choice.fallback = BW_FALLBACK_FAILED;
+  if (choice.method == BW_METHOD_BATCH) {
+    *code = copy_batch(request);
+    if (*code != 0) return false;  // a batch is enqueued as a whole or not at all
+  } else if (choice.method == BW_METHOD_RELAY) {
+    const Blocks& blocks = request.blocks;
+    const Relays::Copy copy{blocks.to[0],  blocks.from[0], blocks.bytes(0),    request.stream,
+                            prepared.fork, choice.grid,    &choice.row->parts, choice.ns};
+    const Relays::Outcome outcome = relays_.enqueue(copy, code);
+    if (outcome == Relays::Outcome::busy) choice.fallback = BW_FALLBACK_BUSY;
+    if (outcome != Relays::Outcome::done) return false;
+  } else {
+    return false;
+  }
+  choice.fallback = BW_FALLBACK_NONE;
+  return true;
+}
+
+int Plan::copy_batch(const Request& request) const {
+  static thread_local std::vector<void*> to;
+  static thread_local std::vector<const void*> from;
+  static thread_local std::vector<std::size_t> sizes;
+  to.clear();
+  from.clear();
+  sizes.clear();
+  const Blocks& blocks = request.blocks;
+  for (std::size_t k = 0; k < blocks.count; ++k) {
+    if (blocks.bytes(k) == 0) continue;
+    to.push_back(blocks.to[k]);
+    from.push_back(blocks.from[k]);
+    sizes.push_back(blocks.bytes(k));
+  }
+  return driver_->copy_batch(to.data(), from.data(), sizes.data(), sizes.size(), request.stream);
+}
+
+void Plan::count(const Choice& choice, std::uint64_t bytes) {
+  const auto method = static_cast<std::size_t>(choice.method);
+  counts_.calls[method].fetch_add(1, std::memory_order_relaxed);
+  counts_.bytes[method].fetch_add(bytes, std::memory_order_relaxed);
+  if (choice.method == BW_METHOD_DEFAULT)
+    counts_.fallbacks[static_cast<std::size_t>(choice.fallback)].fetch_add(1, std::memory_order_relaxed);
+}
+
+void Plan::fill(bw_statistics& statistics) const {
+  for (std::size_t k = 0; k < BW_METHODS; ++k) {
+    statistics.calls[k] = counts_.calls[k].load(std::memory_order_relaxed);
+    statistics.bytes[k] = counts_.bytes[k].load(std::memory_order_relaxed);
+  }
+  for (std::size_t k = 0; k < BW_FALLBACKS; ++k)
+    statistics.fallbacks[k] = counts_.fallbacks[k].load(std::memory_order_relaxed);
+  statistics.staging_bytes = relays_.staging_bytes();
+}
+
+}  // namespace byteways::copy_library

@@ -1,0 +1,105 @@
+// A plan in use: the file's GPUs as this process numbers them, what was prepared on each, and the choice of a
+// method for a copy.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "copy_library/blocks.hpp"
+#include "copy_library/byteways_copy.h"
+#include "copy_library/plan_file.hpp"
+#include "copy_library/relays.hpp"
+#include "runtimes/copy_driver.hpp"
+
+namespace byteways::copy_library {
+
+// A copy of which the memory is known.
+struct Request {
+  Blocks blocks;
+  const Survey* seen;
+  Stream stream;
+  int from, to, by;  // GPUs of this process, kHost
+  bool capturing;
+};
+
+struct Choice {
+  int method = BW_METHOD_DEFAULT;
+  int fallback = BW_FALLBACK_NONE;
+  double ns = 0, default_ns = 0;
+  const Grid* grid = nullptr;
+  const Row* row = nullptr;
+};
+
+// Counters of calls; those of several threads do not wait for each other.
+struct Counts {
+  std::array<std::atomic<std::uint64_t>, BW_METHODS> calls{}, bytes{};
+  std::array<std::atomic<std::uint64_t>, BW_FALLBACKS> fallbacks{};
+};
+
+class Plan {
+ public:
+  Plan(Driver& driver, PlanFile file);
+  ~Plan();
+
+  // Functions that prepare return 0, the driver's code or one of BW_*, and are called by one thread at a
+  // time.
+  int prepare(int gpu);
+  int allow_peers(const std::vector<int>& gpus);
+  void limit_staging(std::size_t bytes) { staging_limit_ = bytes; }
+
+  Choice choose(const Blocks& blocks, const Survey& seen, Stream stream, Request& request);
+  // Enqueues the copy by the method chosen. Returns false, with the reason in the choice, where nothing was
+  // enqueued; else `code` is the driver's.
+  bool enqueue(const Request& request, Choice& choice, int* code);
+
+  const std::string& warning() const { return warning_; }
+  void count(const Choice& choice, std::uint64_t bytes);
+  void fill(bw_statistics& statistics) const;
+
+ private:
+  // What a GPU needs for copies by its streams.
+  struct Prepared {
+    Event fork = nullptr;
+    std::array<bool, BW_METHODS> works{};
+  };
+
+  void bind(PlanFile& file);
+  void warn(const std::string& text);
+  static std::string name_of(int place);
+  const Path* path_of(int from, int to, int by) const;
+  bool locate(Request& request) const;
+  int obstacle(const Grid& grid, const Request& request, const Prepared& prepared);
+  bool enqueue_on(const Request& request, const Prepared& prepared, Choice& choice, int* code);
+  int copy_batch(const Request& request) const;
+  int prove(int gpu, Prepared& prepared);
+  bool proves(const Path& path, const Prepared& prepared, const Grid& grid, Stream stream);
+  void open_relays();
+  bool may_relay(const Path& path, int peer);
+  bool proves_relay(const Path& path, const Grid& grid);
+
+  Driver* driver_;
+  std::string warning_;
+  bool other_machine_ = false;
+  std::vector<Path> paths_;  // by the numbers of this process
+  std::vector<std::atomic<Prepared*>> prepared_;
+  std::vector<int> peers_;
+  std::size_t staging_limit_ = std::size_t{64} << 20;
+  std::atomic<std::uint64_t> allowed_{0};  // GPUs whose relays may be used, a bit each
+  Relays relays_;
+  std::mutex preparation_;
+  Counts counts_;
+};
+
+}  // namespace byteways::copy_library
+
+struct bw_plan {
+  explicit bw_plan(byteways::copy_library::Driver& driver, byteways::copy_library::PlanFile file)
+      : plan(driver, std::move(file)) {}
+  byteways::copy_library::Plan plan;
+};

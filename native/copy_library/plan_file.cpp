@@ -1,0 +1,238 @@
+// See plan_file.hpp.
+#include "copy_library/plan_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+
+#include "copy_library/byteways_copy.h"
+#include "runtimes/copy_driver.hpp"
+
+namespace byteways::copy_library {
+namespace {
+
+constexpr std::string_view kFirstLine = "byteways copy plan 1";
+// Neighbours that are further apart have other methods of the driver between them (interpolation.py).
+constexpr double kMostApart = 64;
+
+// FNV-1a, 64 bits (Fowler, Noll, Vo).
+std::uint64_t hash(std::string_view text) {
+  std::uint64_t state = 0xCBF29CE484222325ull;
+  for (const unsigned char byte : text) state = (state ^ byte) * 0x100000001B3ull;
+  return state;
+}
+
+// What is wrong with a line.
+struct Damage {
+  std::string what;
+};
+
+std::string_view take(std::string_view& rest, char separator) {
+  const std::size_t at = rest.find(separator);
+  const std::string_view word = rest.substr(0, at);
+  rest = at == std::string_view::npos ? std::string_view() : rest.substr(at + 1);
+  return word;
+}
+
+template <class Number>
+Number number(std::string_view word) {
+  Number value{};
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size())
+    throw Damage{"'" + std::string(word) + "' is no number"};
+  return value;
+}
+
+double positive(std::string_view word) {
+  const auto value = number<std::uint64_t>(word);
+  if (value == 0) throw Damage{"a number is 0"};
+  return static_cast<double>(value);
+}
+
+class Reader {
+ public:
+  PlanFile plan;
+
+  void read(std::string_view line) {
+    const std::string_view key = take(line, ' ');
+    if (key == "run") return;
+    if (key == "driver") return read_driver(line);
+    if (key == "gpu") return read_gpu(line);
+    if (key == "path") return read_path(line);
+    if (key == "method") return read_method(line);
+    if (key == "row") return read_row(line);
+    throw Damage{"unknown line '" + std::string(key) + "'"};
+  }
+
+ private:
+  void read_driver(std::string_view line) {
+    plan.vendor = take(line, ' ');
+    plan.version = take(line, ' ');
+    plan.release = take(line, ' ');
+    if (plan.release.empty()) throw Damage{"vendor, version and release are expected"};
+  }
+
+  void read_gpu(std::string_view line) {
+    if (number<std::size_t>(take(line, ' ')) != plan.gpus.size()) throw Damage{"GPUs are not in order"};
+    PlanGpu gpu;
+    gpu.uuid = take(line, ' ');
+    gpu.pci_address = take(line, ' ');
+    if (gpu.pci_address.empty()) throw Damage{"UUID and PCI address are expected"};
+    plan.gpus.push_back(std::move(gpu));
+  }
+
+  int place(std::string_view word) const {
+    if (word == "host") return kHost;
+    if (!word.starts_with("gpu")) throw Damage{"'" + std::string(word) + "' is no place"};
+    const auto gpu = number<unsigned>(word.substr(3));
+    if (gpu >= plan.gpus.size()) throw Damage{"the plan has no " + std::string(word)};
+    return static_cast<int>(gpu);
+  }
+
+  void read_path(std::string_view line) {
+    Path path;
+    path.from = place(take(line, ' '));
+    path.to = place(take(line, ' '));
+    if (take(line, ' ') != "by") throw Damage{"'by' is expected"};
+    path.by = place(line);
+    if (path.by == kHost) throw Damage{"copies are by a GPU's stream"};
+    plan.paths.push_back(std::move(path));
+  }
+
+  void read_method(std::string_view line) {
+    if (plan.paths.empty()) throw Damage{"a method without a path"};
+    Path& path = plan.paths.back();
+    Grid grid;
+    const std::string name(take(line, ' '));
+    while (grid.method < BW_METHODS && name != bw_method_name(grid.method)) ++grid.method;
+    if (grid.method == BW_METHODS) throw Damage{"unknown method '" + name + "'"};
+    if (path.grids.empty() != (grid.method == BW_METHOD_DEFAULT))
+      throw Damage{"the default comes first, once"};
+    while (!line.empty()) {
+      std::string_view value = take(line, ' ');
+      const std::string_view option = take(value, '=');
+      if (option == "blocks") {
+        grid.blocks = number<unsigned>(value);
+      } else if (option == "threads") {
+        grid.threads = number<unsigned>(value);
+      } else if (option == "piece") {
+        grid.piece_bytes = number<std::size_t>(value);
+      } else if (option == "depth") {
+        grid.depth = number<unsigned>(value);
+      } else if (option == "via") {
+        while (!value.empty()) grid.via.push_back(place(take(value, ',')));
+      } else {
+        throw Damage{"unknown option '" + std::string(option) + "'"};
+      }
+    }
+    const bool relay = grid.method == BW_METHOD_RELAY;
+    if (relay && (grid.via.empty() || grid.piece_bytes == 0 || grid.depth == 0))
+      throw Damage{"a relay needs via, piece and depth"};
+    path.grids.push_back(std::move(grid));
+  }
+
+  void read_row(std::string_view line) {
+    if (plan.paths.empty() || plan.paths.back().grids.empty()) throw Damage{"a row without a method"};
+    Grid& grid = plan.paths.back().grids.back();
+    Row row;
+    row.bytes = positive(take(line, ' '));
+    if (!grid.rows.empty() && row.bytes <= grid.rows.back().bytes) throw Damage{"rows are not in order"};
+    while (!line.empty()) {
+      std::string_view word = take(line, ' ');
+      if (word.starts_with("parts=")) {
+        word.remove_prefix(6);
+        while (!word.empty()) row.parts.push_back(1e-6 * positive(take(word, ',')));
+        continue;
+      }
+      Cell cell{positive(take(word, ':')), 0, word.ends_with('+')};
+      if (cell.leads) word.remove_suffix(1);
+      cell.ns = positive(word);
+      if (!row.cells.empty() && cell.count <= row.cells.back().count) throw Damage{"counts are not in order"};
+      row.cells.push_back(cell);
+    }
+    if (row.cells.empty()) throw Damage{"a row without times"};
+    check_parts(grid, row);
+    grid.rows.push_back(std::move(row));
+  }
+
+  static void check_parts(const Grid& grid, const Row& row) {
+    if (grid.method != BW_METHOD_RELAY) return;
+    double whole = 0;
+    for (const double part : row.parts) whole += part;
+    if (row.parts.size() != grid.via.size() + 1 || !(std::fabs(whole - 1) < 1e-4))
+      throw Damage{"parts of the direct path and of each relay are expected, whose sum is 1000000"};
+  }
+};
+
+double between(double low, double high, double low_value, double high_value, double at) {
+  if (low == high) return low_value;
+  const double share = std::log(at / low) / std::log(high / low);
+  return std::exp((1 - share) * std::log(low_value) + share * std::log(high_value));
+}
+
+std::optional<Estimate> of_row(const Row& row, double count) {
+  const auto after = std::lower_bound(row.cells.begin(), row.cells.end(), count,
+                                      [](const Cell& cell, double wanted) { return cell.count < wanted; });
+  if (after != row.cells.end() && after->count == count) return Estimate{after->ns, after->leads, &row};
+  if (after == row.cells.begin()) return std::nullopt;
+  const Cell& low = *(after - 1);
+  if (after == row.cells.end()) {  // more blocks than measured: each takes as long
+    if (low.count == 1) return std::nullopt;
+    return Estimate{low.ns * count / low.count, low.leads, &row};
+  }
+  if (after->count > kMostApart * low.count) return std::nullopt;
+  return Estimate{between(low.count, after->count, low.ns, after->ns, count), low.leads && after->leads,
+                  &row};
+}
+
+}  // namespace
+
+std::optional<PlanFile> parse_plan(std::string_view text, std::string& error) {
+  Reader reader;
+  std::string_view rest = text;
+  for (std::size_t line_number = 1;; ++line_number) {
+    const auto at = static_cast<std::size_t>(rest.data() - text.data());
+    const bool whole = rest.find('\n') != std::string_view::npos;
+    std::string_view line = take(rest, '\n');
+    try {
+      if (line_number == 1 && line != kFirstLine)
+        throw Damage{"'" + std::string(kFirstLine) +
+                     "' is expected; is this another file, or of another version?"};
+      if (!whole) throw Damage{"the file ends here, without its last line: it was cut"};
+      if (line.starts_with("end ")) {
+        char sum[17];
+        std::snprintf(sum, sizeof sum, "%016llx", static_cast<unsigned long long>(hash(text.substr(0, at))));
+        if (line.substr(4) != sum) throw Damage{"the checksum differs: the file was changed"};
+        if (reader.plan.release.empty()) throw Damage{"it names no driver"};
+        return std::move(reader.plan);
+      }
+      if (line_number > 1) reader.read(line);
+    } catch (const Damage& damage) {
+      error = "line " + std::to_string(line_number) + ": " + damage.what;
+      return std::nullopt;
+    }
+  }
+}
+
+std::optional<Estimate> estimate(const Grid& grid, double bytes, double count) {
+  std::optional<Estimate> low, high;
+  for (const Row& row : grid.rows) {
+    const std::optional<Estimate> found = of_row(row, count);
+    if (!found) continue;
+    if (row.bytes <= bytes) low = found;
+    if (row.bytes >= bytes && !high) high = found;
+  }
+  if (!low) return std::nullopt;
+  if (low->row->bytes == bytes) return low;
+  if (!high) {  // a single copy above the largest one: as many bytes a second
+    if (count != 1) return std::nullopt;
+    return Estimate{low->ns * bytes / low->row->bytes, low->leads, low->row};
+  }
+  if (high->row->bytes > kMostApart * low->row->bytes) return std::nullopt;
+  return Estimate{between(low->row->bytes, high->row->bytes, low->ns, high->ns, bytes),
+                  low->leads && high->leads, low->row};
+}
+
+}  // namespace byteways::copy_library

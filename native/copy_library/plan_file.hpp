@@ -1,0 +1,75 @@
+// The file of a plan: what was measured on a machine, and the expected time of a copy that follows from it.
+//
+//     byteways copy plan 1
+//     run 2e77ff2bde1f67b5
+//     driver cuda 13.0 580.159.04
+//     gpu 0 GPU-8f2c… 0000:0a:00.0 NVIDIA H100 80GB HBM3
+//     path host gpu0 by gpu0
+//     method default
+//     row 16384 1:9000 16:81000 64:310000
+//     method kernel blocks=64 threads=512
+//     row 16384 16:30000+ 64:52000+
+//     method relay via=gpu1,gpu2 piece=4194304 depth=2
+//     row 268435456 1:2000000+ parts=310000,350000,340000
+//     end 5f0c8a3e12b4d796
+//
+// A row has the bytes of a block, then COUNT:NANOSECONDS of all blocks together, in order. A `+` says that
+// the method is faster than the default with an interval that excludes equality. `parts` are those of the
+// direct path and of each relay, in millionths. The last line has the FNV-1a hash of all bytes before it.
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace byteways::copy_library {
+
+struct Cell {
+  double count, ns;
+  bool leads;
+};
+
+struct Row {
+  double bytes = 0;
+  std::vector<Cell> cells;
+  std::vector<double> parts;
+};
+
+struct Grid {
+  int method = 0;                    // enum bw_method
+  unsigned blocks = 0, threads = 0;  // of a kernel, as it was measured
+  std::vector<int> via;              // GPUs of the file
+  std::size_t piece_bytes = 0;
+  unsigned depth = 0;
+  std::vector<Row> rows;
+};
+
+struct Path {
+  int from = 0, to = 0, by = 0;  // GPUs of the file, kHost; `by` is the GPU of the stream
+  std::vector<Grid> grids;       // the first is of the default
+};
+
+struct PlanGpu {
+  std::string uuid, pci_address;
+};
+
+struct PlanFile {
+  std::string vendor, version, release;
+  std::vector<PlanGpu> gpus;
+  std::vector<Path> paths;
+};
+
+// Returns nothing for a damaged file; `error` gets the line and what is wrong there.
+std::optional<PlanFile> parse_plan(std::string_view text, std::string& error);
+
+struct Estimate {
+  double ns = 0;
+  bool leads = false;        // at all measured neighbours
+  const Row* row = nullptr;  // the nearest one below, or the only one
+};
+// Interpolated between measured sizes and counts, in logarithms; monotone as the measured times are. Nothing
+// beyond them, but for counts and single copies above the largest, which grow in proportion.
+std::optional<Estimate> estimate(const Grid& grid, double bytes, double count);
+
+}  // namespace byteways::copy_library

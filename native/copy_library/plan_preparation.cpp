@@ -1,0 +1,202 @@
+// See plan.hpp: what is allocated and tested before a plan is used.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "copy_library/plan.hpp"
+
+namespace byteways::copy_library {
+namespace {
+
+// Of the test that each method passes before it is used: blocks, and a gap as large after each.
+constexpr std::size_t kTestBlocks = 4, kTestBytes = 16384;
+
+// Pinned or device memory for the test of a method, freed at its end.
+class TestMemory {
+ public:
+  TestMemory(const Driver& driver, bool on_host) : driver_(&driver), on_host_(on_host) {
+    constexpr std::size_t kBytes = 2 * kTestBlocks * kTestBytes;
+    failed_ = on_host ? driver.allocate_pinned(&data_, kBytes) : driver.allocate_device(&data_, kBytes);
+  }
+  ~TestMemory() {
+    if (failed_ == 0) on_host_ ? driver_->free_pinned(data_) : driver_->free_device(data_);
+  }
+  TestMemory(const TestMemory&) = delete;
+  TestMemory& operator=(const TestMemory&) = delete;
+  int failed() const { return failed_; }
+  unsigned char* data() const { return static_cast<unsigned char*>(data_); }
+
+ private:
+  const Driver* driver_;
+  bool on_host_;
+  void* data_ = nullptr;
+  int failed_;
+};
+
+unsigned char pattern(std::size_t at) { return static_cast<unsigned char>(at * 131 + (at >> 8) * 29 + 7); }
+
+}  // namespace
+
+int Plan::prepare(int gpu) {
+  const std::lock_guard lock(preparation_);
+  std::atomic<Prepared*>& slot = prepared_[static_cast<std::size_t>(gpu)];
+  if (slot.load() != nullptr || other_machine_ || is_switched_off()) return 0;
+  if (const int code = driver_->retain(gpu)) return code;
+  const Current current(*driver_, gpu);
+  if (current.failed() != 0) return current.failed();
+  auto prepared = std::make_unique<Prepared>();
+  if (const int code = driver_->create_event(&prepared->fork)) return code;
+  const int code = prove(gpu, *prepared);
+  if (code != 0) {
+    driver_->destroy_event(prepared->fork);
+    return code;
+  }
+  slot.store(prepared.release(), std::memory_order_release);
+  open_relays();
+  return 0;
+}
+
+// Runs each method of this GPU's streams once, so that one which does not work here is not used.
+int Plan::prove(int gpu, Prepared& prepared) {
+  Stream stream = nullptr;
+  if (const int code = driver_->create_stream(&stream)) return code;
+  std::array<bool, BW_METHODS> tried{};
+  prepared.works[BW_METHOD_DEFAULT] = true;
+  for (const Path& path : paths_) {
+    if (path.by != gpu) continue;
+    for (const Grid& grid : path.grids) {
+      const auto method = static_cast<std::size_t>(grid.method);
+      if (grid.method == BW_METHOD_DEFAULT || grid.method == BW_METHOD_RELAY) continue;
+      if (tried[method] && !prepared.works[method]) continue;
+      tried[method] = prepared.works[method] = true;
+      if (proves(path, prepared, grid, stream)) continue;
+      prepared.works[method] = false;
+      warn(std::string("method ") + bw_method_name(grid.method) + " failed its test on gpu" +
+           std::to_string(gpu));
+    }
+  }
+  driver_->destroy_stream(stream);
+  return 0;
+}
+
+// Whether the method copies the right bytes and no others. Memory of another GPU is replaced by this one's.
+bool Plan::proves(const Path& path, const Prepared& prepared, const Grid& grid, Stream stream) {
+  const TestMemory wanted(*driver_, true), seen(*driver_, true);
+  const TestMemory source(*driver_, path.from == kHost), target(*driver_, path.to == kHost);
+  for (const TestMemory* memory : {&wanted, &seen, &source, &target})
+    if (memory->failed() != 0) return false;
+  constexpr std::size_t kAll = 2 * kTestBlocks * kTestBytes;
+  for (std::size_t at = 0; at < kAll; ++at) {
+    wanted.data()[at] = pattern(at);
+    seen.data()[at] = static_cast<unsigned char>(~pattern(at));
+  }
+  int code = driver_->copy(source.data(), wanted.data(), kAll, stream);
+  if (code == 0) code = driver_->copy(target.data(), seen.data(), kAll, stream);
+  const bool relay = grid.method == BW_METHOD_RELAY;
+  const std::size_t count = relay ? 1 : kTestBlocks, bytes = relay ? kTestBlocks * kTestBytes : kTestBytes;
+  void* to[kTestBlocks];
+  const void* from[kTestBlocks];
+  for (std::size_t k = 0; k < count; ++k) {  // the blocks change places
+    to[k] = target.data() + 2 * k * bytes;
+    from[k] = source.data() + 2 * (count - 1 - k) * bytes;
+  }
+  Request request{{to, from, nullptr, bytes, count}, nullptr, stream, path.from, path.to, path.by, false};
+  const Survey found = survey(request.blocks);
+  request.seen = &found;
+  Choice choice{grid.method, BW_FALLBACK_NONE, 1e12, 0, &grid, grid.rows.data()};
+  const bool enqueued = code == 0 && enqueue_on(request, prepared, choice, &code);
+  if (code == 0) code = driver_->copy(seen.data(), target.data(), kAll, stream);
+  const int waited = driver_->synchronize(stream);
+  if (!enqueued || code != 0 || waited != 0) return false;
+  for (std::size_t at = 0; at < kAll; ++at) {
+    const std::size_t block = at / bytes;
+    const bool gap = block % 2 != 0 || block / 2 >= count;
+    const unsigned char right = gap ? static_cast<unsigned char>(~pattern(at))
+                                    : pattern(2 * (count - 1 - block / 2) * bytes + at % bytes);
+    if (seen.data()[at] != right) return false;
+  }
+  return true;
+}
+
+int Plan::allow_peers(const std::vector<int>& gpus) {
+  const std::lock_guard lock(preparation_);
+  peers_ = gpus;
+  open_relays();
+  return 0;
+}
+
+// Makes relays of the allowed peers for all prepared GPUs. What is not possible is left out, with a warning.
+void Plan::open_relays() {
+  allowed_.store(0, std::memory_order_release);
+  relays_.release();
+  struct Size {
+    std::size_t piece_bytes = 0;
+    unsigned depth = 0;
+  };
+  std::map<int, Size> wanted;
+  std::vector<std::pair<const Path*, const Grid*>> grids;
+  for (const Path& path : paths_) {
+    if (prepared_[static_cast<std::size_t>(path.by)].load() == nullptr) continue;
+    for (const Grid& grid : path.grids) {
+      const bool usable =
+          grid.method == BW_METHOD_RELAY && std::all_of(grid.via.begin(), grid.via.end(), [&](int gpu) {
+            return std::find(peers_.begin(), peers_.end(), gpu) != peers_.end() && may_relay(path, gpu);
+          });
+      if (!usable) continue;
+      if (grid.piece_bytes * grid.depth > staging_limit_) {
+        warn("a relay needs " + std::to_string(grid.piece_bytes * grid.depth) +
+             " bytes of staging memory, above the limit of " + std::to_string(staging_limit_));
+        continue;
+      }
+      for (const int gpu : grid.via) {
+        wanted[gpu].piece_bytes = std::max(wanted[gpu].piece_bytes, grid.piece_bytes);
+        wanted[gpu].depth = std::max(wanted[gpu].depth, grid.depth);
+      }
+      grids.emplace_back(&path, &grid);
+    }
+  }
+  std::uint64_t allowed = 0;
+  for (const auto& [gpu, size] : wanted) {
+    const int code = relays_.add(gpu, size.piece_bytes, size.depth);
+    if (code == 0) allowed |= std::uint64_t{1} << gpu;
+    if (code != 0)
+      warn("no staging memory for the relay over gpu" + std::to_string(gpu) + ": " +
+           driver_->error_text(code));
+  }
+  for (const auto& [path, grid] : grids) {
+    std::uint64_t bits = 0;
+    for (const int gpu : grid->via) bits |= std::uint64_t{1} << gpu;
+    if ((allowed & bits) != bits || proves_relay(*path, *grid)) continue;
+    allowed &= ~bits;
+    warn("the relay from " + name_of(path->from) + " to " + name_of(path->to) + " failed its test");
+  }
+  allowed_.store(allowed, std::memory_order_release);
+}
+
+std::string Plan::name_of(int place) { return place == kHost ? "host" : "gpu" + std::to_string(place); }
+
+// Whether a peer reaches the memory of both ends. Creates its context.
+bool Plan::may_relay(const Path& path, int peer) {
+  int code = driver_->retain(peer);
+  for (const int end : {path.from, path.to}) {
+    if (code != 0 || end == kHost) continue;
+    code = driver_->retain(end);
+    if (code == 0) code = driver_->allow_access(peer, end);
+  }
+  if (code != 0)
+    warn("gpu" + std::to_string(peer) + " is no relay from " + name_of(path.from) + " to " +
+         name_of(path.to) + ": " + driver_->error_text(code));
+  return code == 0;
+}
+
+bool Plan::proves_relay(const Path& path, const Grid& grid) {
+  const Current current(*driver_, path.by);
+  const Prepared* prepared = prepared_[static_cast<std::size_t>(path.by)].load();
+  Stream stream = nullptr;
+  if (current.failed() != 0 || driver_->create_stream(&stream) != 0) return false;
+  const bool proved = proves(path, *prepared, grid, stream);
+  driver_->destroy_stream(stream);
+  return proved;
+}
+
+}  // namespace byteways::copy_library

@@ -1,0 +1,215 @@
+// The HIP runtime for the copy library. See copy_driver.hpp. It has no contexts: a stream belongs to a GPU.
+#include "runtimes/copy_driver.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <cstring>
+#include <vector>
+
+#include "runtimes/hip/driver.hpp"
+
+namespace byteways::copy_library {
+namespace {
+
+using hip::HipTable;
+
+constexpr int kNotCapturing = 0;  // hipStreamCaptureStatusNone
+
+class HipCopies final : public Driver {
+ public:
+  int open(const Library& library, const std::string& path) {
+    LibraryReport report;
+    table_.bind(library, report);
+    if (!gpu::complete(report) || !table_.pointer_attributes || !table_.stream_device || !table_.get_device)
+      return 1;
+    if (const int code = table_.initialize(0)) return code;
+    if (const int code = table_.device_count(&gpus)) return code;
+    if (gpus == 0 || table_.runtime_version(&number_) != 0) return 1;
+    vendor = "hip";
+    version = std::to_string(number_ / 10'000'000) + "." + std::to_string(number_ / 100'000 % 100);
+    release = release_of(path);
+    if (release.empty()) release = "-";
+    retained_ = std::vector<std::atomic<bool>>(static_cast<std::size_t>(gpus));
+    return 0;
+  }
+
+  std::string uuid(int gpu) const override {
+    HipTable::Uuid uuid{};
+    if (!table_.device_uuid || quiet(table_.device_uuid(&uuid, gpu)) != 0) return {};
+    return "GPU-" + std::string(uuid.bytes, sizeof uuid.bytes);
+  }
+  std::string pci_address(int gpu) const override {
+    char text[64] = "";
+    table_.device_pci_address(text, sizeof text, gpu);
+    for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    return text;
+  }
+  std::string error_text(int code) const override {
+    const char *name = table_.get_error_name(code), *text = table_.get_error_string(code);
+    return std::string(name == nullptr ? "HIP error" : name) +
+           (text == nullptr ? "" : std::string(": ") + text);
+  }
+
+  int copy(void* to, const void* from, std::size_t bytes, Stream stream) const override {
+    return table_.copy_async(to, from, bytes, HipTable::kCopyDefault, of(stream));
+  }
+  bool has_batch(Stream stream) const override { return table_.copy_batch && stream != nullptr; }
+  int copy_batch(void** to, const void** from, std::size_t* bytes, std::size_t count,
+                 Stream stream) const override {
+    std::size_t failed = 0;  // attributes are not supported (hipMemcpyBatchAsync)
+    return table_.copy_batch(to, from, bytes, count, nullptr, nullptr, 0, &failed, of(stream));
+  }
+  StreamPlace place_of(Stream stream) const override {
+    int gpu = kUnknown;
+    const int code = stream == nullptr ? table_.get_device(&gpu) : table_.stream_device(of(stream), &gpu);
+    if (quiet(code) != 0 || gpu < 0 || gpu >= gpus) return {};
+    return {gpu, retained_[static_cast<std::size_t>(gpu)].load(std::memory_order_acquire), false};
+  }
+  bool is_capturing(Stream stream) const override {
+    int status = kNotCapturing;
+    return !table_.is_capturing || quiet(table_.is_capturing(of(stream), &status)) != 0 ||
+           status != kNotCapturing;
+  }
+  Extent extent(const void* data) const override {
+    Extent found{reinterpret_cast<std::uintptr_t>(data), 0, kUnknown};
+    found.end = found.begin + 1;
+    HipTable::PointerAttributes attributes{};
+    if (quiet(table_.pointer_attributes(&attributes, data)) != 0) return found;
+    // hipMemoryTypeHost was 0 before HIP 6, where 0 became hipMemoryTypeUnregistered.
+    const int host = number_ < HipTable::kVersion6 ? 0 : 1;
+    if (attributes.is_managed != 0 || attributes.device_pointer != data) return found;
+    if (attributes.type == host) found.place = kHost;
+    if (attributes.type == host + 1) found.place = attributes.device;
+    void* start = nullptr;
+    std::size_t bytes = 0;
+    if (!table_.address_range || quiet(table_.address_range(&start, &bytes, const_cast<void*>(data))) != 0)
+      return found;
+    const auto first = reinterpret_cast<std::uintptr_t>(start);
+    if (first <= found.begin && found.begin - first < bytes) {
+      found.begin = first;
+      found.end = first + bytes;
+    }
+    return found;
+  }
+  int record(Event event, Stream stream) const override {
+    return table_.record_event(static_cast<HipTable::Event>(event), of(stream));
+  }
+  int query(Event event) const override {
+    return quiet(table_.query_event(static_cast<HipTable::Event>(event)));
+  }
+  int wait(Stream stream, Event event) const override {
+    return table_.wait_event(of(stream), static_cast<HipTable::Event>(event), 0u);
+  }
+  int launch(Kernel kernel, unsigned blocks, unsigned threads, unsigned shared_bytes, Stream stream,
+             void** parameters) const override {
+    return table_.launch_kernel(static_cast<HipTable::Kernel>(kernel), blocks, 1, 1, threads, 1, 1,
+                                shared_bytes, of(stream), parameters, nullptr);
+  }
+
+  int current_gpu() const override {
+    int gpu = kUnknown;
+    return quiet(table_.get_device(&gpu)) == 0 ? gpu : kUnknown;
+  }
+  int enter(int gpu, void** before) const override {
+    int current = 0;
+    if (const int code = table_.get_device(&current)) return code;
+    *before = reinterpret_cast<void*>(static_cast<std::intptr_t>(current));
+    return current == gpu ? 0 : table_.set_device(gpu);
+  }
+  void restore(void* before) const override {
+    table_.set_device(static_cast<int>(reinterpret_cast<std::intptr_t>(before)));
+  }
+
+  int retain(int gpu) override {
+    retained_[static_cast<std::size_t>(gpu)].store(true, std::memory_order_release);
+    return 0;
+  }
+  int allow_access(int gpu, int peer) override {
+    int possible = 0;
+    if (const int code = table_.can_access_peer(&possible, gpu, peer)) return code;
+    if (possible == 0) return kNoPeerAccess;
+    const Current current(*this, gpu);
+    if (current.failed() != 0) return current.failed();
+    const int code = table_.enable_peer_access(peer, 0u);
+    if (quiet(code) == HipTable::kPeerAccessAlreadyEnabled) return 0;
+    return code;
+  }
+  int allocate_device(void** data, std::size_t bytes) const override {
+    return table_.allocate_device(data, bytes);
+  }
+  int free_device(void* data) const override { return table_.free_device(data); }
+  int allocate_pinned(void** data, std::size_t bytes) const override {
+    return table_.allocate_pinned(data, bytes, HipTable::kHostPortable | HipTable::kHostMapped);
+  }
+  int free_pinned(void* data) const override { return table_.free_pinned(data); }
+  int create_stream(Stream* stream) const override {
+    return table_.create_stream(reinterpret_cast<HipTable::Stream*>(stream), HipTable::kStreamNonBlocking);
+  }
+  int destroy_stream(Stream stream) const override { return table_.destroy_stream(of(stream)); }
+  int create_event(Event* event) const override {
+    return table_.create_event(reinterpret_cast<HipTable::Event*>(event), HipTable::kEventTiming);
+  }
+  int destroy_event(Event event) const override {
+    return table_.destroy_event(static_cast<HipTable::Event>(event));
+  }
+  int synchronize(Stream stream) const override { return table_.synchronize_stream(of(stream)); }
+  int elapsed_ms(float* milliseconds, Event begin, Event end) const override {
+    return table_.elapsed_time(milliseconds, static_cast<HipTable::Event>(begin),
+                               static_cast<HipTable::Event>(end));
+  }
+  int load_module(Module* module, const void* image) const override {
+    return table_.load_module(reinterpret_cast<HipTable::Module*>(module), image);
+  }
+  int get_kernel(Kernel* kernel, Module module, const char* name) const override {
+    return table_.get_kernel(reinterpret_cast<HipTable::Kernel*>(kernel),
+                             static_cast<HipTable::Module>(module), name);
+  }
+  int capability() const override { return 0; }
+
+ private:
+  static constexpr int kNoPeerAccess = 217;  // hipErrorPeerAccessUnsupported
+
+  static HipTable::Stream of(Stream stream) { return static_cast<HipTable::Stream>(stream); }
+  // HIP keeps the last failure of a thread for hipGetLastError(). One that this library handles is taken
+  // back, or the program would find it after its own next launch.
+  int quiet(int code) const {
+    if (code != 0 && table_.last_error) table_.last_error();
+    return code;
+  }
+
+  HipTable table_;
+  int number_ = 0;
+  std::vector<std::atomic<bool>> retained_;
+};
+
+}  // namespace
+
+std::unique_ptr<Driver> open_hip(bool loaded, std::string& reason) {
+  const std::vector<std::string> names{"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
+                                       "libamdhip64.so.5"};
+  if (loaded) {
+    const bool found = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+      void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD);
+      if (handle != nullptr) dlclose(handle);
+      return handle != nullptr;
+    });
+    if (!found) return nullptr;
+  }
+  LibraryReport report;
+  const Library library =
+      Library::open(names, {"/opt/rocm/lib", "/opt/rocm/hip/lib"}, "BYTEWAYS_LIBHIP", {}, report);
+  if (!library) {
+    reason += (reason.empty() ? "" : "; ") + report.reason;
+    return nullptr;
+  }
+  auto made = std::make_unique<HipCopies>();
+  const int code = made->open(library, report.path);
+  if (code == 0) return made;
+  reason += (reason.empty() ? "" : "; ") + report.path + " does not start or has no GPU";
+  return nullptr;
+}
+
+}  // namespace byteways::copy_library
