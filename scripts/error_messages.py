@@ -14,6 +14,7 @@ FORMS = {
     **dict.fromkeys(("BytewaysError", "BudgetError", "NoCaseError"), ("{}", 0, None)),
     **dict.fromkeys(("unusable", "not_read"), ("{}", 0, 2)),
     "cannot_write": ("cannot write …", 0, 2),
+    "checked_call": ("{}", 0, None),  # CopyLibrary.checked_call(what, function, …)
     "TomlValueError": ("…: {}", 0, 1),
     "fail": ("…: {}", 1, 2),  # TomlPlace.fail(key, problem, hint)
 }

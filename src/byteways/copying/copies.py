@@ -135,7 +135,7 @@ def _call(queue: CopyQueue, plan: CopyPlan | None, function: str, *arguments: in
         if plan is not None and queue.gpu is not None:
             plan.prepare_once(queue.gpu, queue.capturing)
         handle = None if plan is None else plan.handle
-        copy_library().call("the copy failed", function, *arguments, queue.stream, handle)
+        copy_library().checked_call("the copy failed", function, *arguments, queue.stream, handle)
 
 
 def _check_pair(dst: ArrayMemory, src: ArrayMemory) -> None:

@@ -1,6 +1,6 @@
 """libbyteways_copy through ctypes: functions, structures and error codes of its header.
 
-native/copy_library/byteways_copy.h has the contract; tests/unit/test_copy_header.py compares the two.
+native/copy_library/byteways_copy.h has the contract; tests/unit/test_copying.py compares the two.
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ ERRORS: dict[str, tuple[int, str | None]] = {
     "BW_PLAN_NOT_READ": (-5, "check the path of the plan"),
     "BW_PLAN_DAMAGED": (-6, "write the plan again from its run"),
     "BW_NO_SUCH_GPU": (-7, "name GPUs that this process sees: 0 to their number - 1"),
-    "BW_NO_PEER_ACCESS": (-8, "allow GPUs with peer access to each other only (byteways topo)"),
-    "BW_OUT_OF_MEMORY": (-9, "free some host memory"),
-    "BW_CAPTURING": (-10, "call it before the capture of the graph begins"),
+    "BW_OUT_OF_MEMORY": (-8, "free some host memory"),
+    "BW_NO_CURRENT_GPU": (-9, "make a GPU current in this thread first: torch.cuda.set_device(0)"),
 }
-CAPTURING = ERRORS["BW_CAPTURING"][0]
 _HINTS = dict(ERRORS.values())
 
 #: enum bw_method and enum bw_fallback: their names by their numbers.
@@ -127,7 +125,7 @@ class CopyLibrary:
         if (abi := self.functions["bw_abi"]()) != ABI:
             raise _unusable(f"{path} has version {abi} of its interface, this byteways needs {ABI}")
 
-    def call(self, what: str, function: str, *arguments: object) -> None:
+    def checked_call(self, what: str, function: str, *arguments: object) -> None:
         """Calls a function that returns a code.
 
         Args:

@@ -11,11 +11,9 @@ from functools import cache
 from pathlib import Path
 
 from byteways.copying.native_library import (
-    CAPTURING,
     COPY_FALLBACKS,
     COPY_METHODS,
     ChoiceStruct,
-    CopyError,
     StatisticsStruct,
     copy_library,
 )
@@ -84,7 +82,7 @@ class CopyPlan:
         self._ready: set[int] = set()
         found = ctypes.c_void_p()
         what = f"cannot open the copy plan {self.path}"
-        self._library.call(what, "bw_plan_open", os.fsencode(self.path), ctypes.byref(found))
+        self._library.checked_call(what, "bw_plan_open", os.fsencode(self.path), ctypes.byref(found))
         self._plan = found.value
         if text := self.warning:
             warnings.warn(f"{self.path}: {text}", PlanWarning, stacklevel=2)
@@ -107,14 +105,16 @@ class CopyPlan:
         return text.decode(errors="replace")
 
     def prepare(self) -> None:
-        """Prepares the plan for the GPU that is current in this thread: loads kernels and tests methods.
+        """Prepares the plan for the GPU that is current in this thread: loads kernels, and tests them.
 
-        Copies of PyTorch's and CuPy's arrays do it when they first use a GPU.
+        The first copy on a GPU in a program of PyTorch or CuPy does it, unless a graph is being captured.
 
         Raises:
-            CopyError: The driver failed, or a graph is being captured.
+            CopyError: No GPU is current, or the driver failed.
         """
-        self._library.call(f"cannot prepare the copy plan {self.path}", "bw_plan_prepare", self.handle)
+        self._library.checked_call(
+            f"cannot prepare the copy plan {self.path}", "bw_plan_prepare", self.handle
+        )
 
     def prepare_once(self, gpu: int, capturing: Callable[[], bool]) -> None:
         """Prepares the plan for a GPU, which is current, unless that was done or a graph is being captured.
@@ -123,15 +123,9 @@ class CopyPlan:
             gpu: Its number in this process.
             capturing: Whether a graph is being captured, during which memory cannot be allocated.
         """
-        if gpu in self._ready or capturing():
-            return
-        try:
+        if gpu not in self._ready and not capturing():
             self.prepare()
-        except CopyError as error:
-            if error.code == CAPTURING:  # by another thread; copies are the driver's until it has ended
-                return
-            raise
-        self._ready.add(gpu)
+            self._ready.add(gpu)
 
     def allow_peers(self, gpus: Sequence[int]) -> None:
         """Allows large copies to use the links of these GPUs; an empty list withdraws it.
@@ -144,12 +138,12 @@ class CopyPlan:
         """
         what = f"cannot copy over the links of GPUs {', '.join(map(str, gpus))}"
         numbers = (ctypes.c_int * len(gpus))(*gpus)
-        self._library.call(what, "bw_plan_allow_peers", self.handle, numbers, len(gpus))
+        self._library.checked_call(what, "bw_plan_allow_peers", self.handle, numbers, len(gpus))
 
     def limit_staging(self, size_bytes: int) -> None:
         """Sets the most staging memory that each relay may allocate, for later calls of allow_peers()."""
         what = "cannot limit the memory of relays"
-        self._library.call(what, "bw_plan_limit_staging", self.handle, size_bytes)
+        self._library.checked_call(what, "bw_plan_limit_staging", self.handle, size_bytes)
 
     def choose(
         self, dst: Sequence[int], src: Sequence[int], block_bytes: int, *, stream: int = 0
@@ -171,7 +165,7 @@ class CopyPlan:
         found = ChoiceStruct(struct_bytes=ctypes.sizeof(ChoiceStruct))
         arrays = ((ctypes.c_uint64 * len(each))(*each) for each in (dst, src))
         where = (block_bytes, len(dst), stream, self.handle, ctypes.byref(found))
-        self._library.call("cannot say how blocks would be copied", "bw_choose", *arrays, *where)
+        self._library.checked_call("cannot say how blocks would be copied", "bw_choose", *arrays, *where)
         return CopyChoice(
             _named(COPY_METHODS, found.method),
             _named(COPY_FALLBACKS, found.fallback),
@@ -183,7 +177,7 @@ class CopyPlan:
         """Returns how many copies each method did, and why others were the driver's."""
         found = StatisticsStruct(struct_bytes=ctypes.sizeof(StatisticsStruct))
         what = "cannot read the plan's statistics"
-        self._library.call(what, "bw_get_statistics", self.handle, ctypes.byref(found))
+        self._library.checked_call(what, "bw_get_statistics", self.handle, ctypes.byref(found))
         return CopyStatistics(
             dict(zip(COPY_METHODS, found.calls, strict=True)),
             dict(zip(COPY_METHODS, found.bytes, strict=True)),

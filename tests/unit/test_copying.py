@@ -1,0 +1,444 @@
+"""The copy library's Python layer, over a library of Python functions that copy within host memory."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import byteways
+from byteways import CopyError
+from byteways.copying import copies, native_library, plans
+from byteways.copying.frameworks import queue_of
+from byteways.errors import BytewaysError
+from byteways.settings import copy_plan_file
+from tests.unit.fake_copy_library import PLAN, FakeCopyLibrary
+
+HEADER = Path(__file__).parents[2] / "native" / "copy_library" / "byteways_copy.h"
+FLOATS = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> FakeCopyLibrary:
+    """Also hides packages of GPUs that this environment may have."""
+    made = FakeCopyLibrary()
+    for module in (copies, plans):
+        monkeypatch.setattr(module, "copy_library", lambda: made)
+    for name in ("torch", "cupy"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    plans._default_plan.cache_clear()
+    plans._opened.cache_clear()
+    return made
+
+
+class Exporter:
+    """An array that offers DLPack alone, of an older producer or a newer one."""
+
+    def __init__(self, data: np.ndarray, newer: bool) -> None:
+        self._data, self._newer = data, newer
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._data.__dlpack_device__()
+
+    def __dlpack__(self, **arguments: Any) -> object:
+        if arguments and not self._newer:
+            raise TypeError("unexpected keyword")
+        return self._data.__dlpack__(**arguments)
+
+
+# --- the header
+
+
+def test_the_headers_numbers() -> None:
+    """Catches a code, method or reason that the header has under another number, or not at all."""
+    text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(encoding="utf-8"), flags=re.DOTALL)
+    numbers = {name: int(value) for name, value in re.findall(r"\b(BW_[A-Z_]+) = (-?\d+)", text)}
+    assert {name: code for name, code in numbers.items() if code < 0} == {
+        name: code for name, (code, _) in native_library.ERRORS.items()
+    }
+    for prefix, names in (
+        ("BW_METHOD_", native_library.COPY_METHODS),
+        ("BW_FALLBACK_", native_library.COPY_FALLBACKS),
+    ):
+        listed = {name: code for name, code in numbers.items() if name.startswith(prefix)}
+        words = {prefix + word.upper().replace("-", "_"): number for number, word in enumerate(names)}
+        assert words == listed
+        assert numbers[f"{prefix.rstrip('_')}S"] == len(names)
+    assert re.search(r"#define BW_ABI (\d+)", text)[1] == str(native_library.ABI)  # type: ignore[index]
+
+
+def test_the_library_that_was_built_is_loaded() -> None:
+    """Catches a function that it does not export, and a file that is not beside the native core."""
+    loaded = native_library.CopyLibrary(native_library.native_folder() / native_library.LIBRARY)
+    assert loaded.functions["bw_error_text"](native_library.ERRORS["BW_OVERLAP"][0])
+
+
+def test_another_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a traceback of ctypes, and a call into a library of another version, which may crash."""
+    with pytest.raises(BytewaysError) as missing:
+        native_library.CopyLibrary(tmp_path / "none.so")
+    assert missing.value.cause and missing.value.hint
+    monkeypatch.setattr(native_library, "ABI", 99)
+    with pytest.raises(BytewaysError, match="cannot be used"):
+        native_library.CopyLibrary(native_library.native_folder() / native_library.LIBRARY)
+
+
+# --- copy_
+
+
+@pytest.mark.parametrize(
+    ("dst", "src"),
+    [
+        (np.zeros_like(FLOATS), FLOATS),
+        (bytearray(5), b"bytes"),
+        (array.array("d", [0.0, 0.0]), np.array([1.5, 2.5])),
+        (Exporter(np.zeros_like(FLOATS), True), FLOATS),
+        (np.zeros_like(FLOATS), Exporter(FLOATS, False)),
+        (np.zeros((2, 1, 3), dtype=bool), np.array([[[1, 0, 1]], [[0, 1, 1]]], dtype=bool)),
+        (np.zeros((0, 3)), np.zeros((0, 3))),
+    ],
+)
+def test_arrays_of_all_kinds(library: FakeCopyLibrary, dst: Any, src: Any) -> None:
+    """Catches bytes that are left out, and a type that two packages name differently."""
+    assert byteways.copy_(dst, src, stream=77) is dst
+    assert bytes(getattr(dst, "_data", dst)) == bytes(getattr(src, "_data", src))
+    ((_, _, _, stream, plan),) = library.named("bw_copy")
+    assert (stream, plan) == (77, None)
+
+
+def read_only(newer: bool = True) -> Exporter:
+    data = FLOATS.copy()
+    data.flags.writeable = False
+    return Exporter(data, newer)
+
+
+@pytest.mark.parametrize(
+    ("dst", "src"),
+    [
+        (np.zeros((4, 3), np.float32), FLOATS),
+        (np.zeros((3, 4)), FLOATS),
+        (np.zeros((3, 4), ">f4"), FLOATS),
+        (np.zeros((3, 4), np.int32), FLOATS),
+        (np.zeros((3, 8), np.float32)[:, ::2], FLOATS),
+        (np.zeros((4, 3), np.float32).T, FLOATS),
+        (memoryview(bytearray(10))[::2], b"bytes"),
+        (b"fives", b"bytes"),
+        (read_only(), FLOATS),
+        (3, FLOATS),
+        (SimpleNamespace(__dlpack__=None, __dlpack_device__=lambda: (7, 0)), FLOATS),
+    ],
+)
+def test_pairs_that_are_refused(library: FakeCopyLibrary, dst: Any, src: Any) -> None:
+    """Catches a copy of other bytes than the caller means, or into memory that must not be written."""
+    with pytest.raises(BytewaysError) as refused:
+        byteways.copy_(dst, src)
+    assert refused.value.hint and not library.calls
+
+
+def test_an_array_of_a_gpu(library: FakeCopyLibrary) -> None:
+    """Catches an address or strides of `__cuda_array_interface__` that are misread."""
+    memory = np.zeros_like(FLOATS)
+    interface = {"data": (memory.ctypes.data, False), "shape": (3, 4), "typestr": "<f4", "strides": (16, 4)}
+    byteways.copy_(SimpleNamespace(__cuda_array_interface__=interface), FLOATS)
+    assert (memory == FLOATS).all()
+
+
+# --- copy_blocks
+
+
+def addresses(data: np.ndarray) -> np.ndarray:
+    return data.ctypes.data + np.arange(len(data)) * data.strides[0]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64, "q"])
+@pytest.mark.parametrize("sizes", [16, [16, 8, 0]])
+def test_blocks(library: FakeCopyLibrary, kind: Any, sizes: Any) -> None:
+    """Catches pointers that are swapped, and sizes of other blocks."""
+    source, target = FLOATS.copy(), np.zeros_like(FLOATS)
+
+    def numbers(values: Any) -> Any:
+        return array.array("q", list(values)) if kind == "q" else np.array(values, dtype=kind)
+
+    given = sizes if isinstance(sizes, int) else numbers(sizes)
+    byteways.copy_blocks(numbers(addresses(target)), numbers(addresses(source)), given)
+    for row, size in enumerate([sizes] * 3 if isinstance(sizes, int) else sizes):
+        assert (target[row, : size // 4] == source[row, : size // 4]).all() and not target[
+            row, size // 4 :
+        ].any()
+
+
+def test_vllms_order_of_arguments(library: FakeCopyLibrary) -> None:
+    """Catches the cache overwritten by what it should be saved to."""
+    source, target = FLOATS.copy(), np.zeros_like(FLOATS)
+    sizes = np.full(3, 16)
+    byteways.swap_blocks_batch(addresses(source), addresses(target), sizes, is_src_access_order_any=True)
+    assert (source == FLOATS).all() and (target == FLOATS).all()
+
+
+POINTERS = np.array([0x1000, 0x2000])
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        (POINTERS, POINTERS[:1], 16),
+        (POINTERS, POINTERS, np.array([16])),
+        (POINTERS, POINTERS, np.array([16, -1])),
+        (POINTERS, POINTERS, array.array("q", [16, -1])),
+        (POINTERS, POINTERS, -16),
+        (POINTERS.astype(np.int32), POINTERS, 16),
+        (POINTERS[::-1], POINTERS, 16),
+        ([0x1000, 0x2000], POINTERS, 16),
+    ],
+)
+def test_lists_that_are_refused(library: FakeCopyLibrary, lists: Any) -> None:
+    """Catches a read beyond the end of a list, and a negative size, which C takes for a huge one."""
+    with pytest.raises(BytewaysError) as refused:
+        byteways.copy_blocks(*lists)
+    assert refused.value.hint and not library.calls
+
+
+@pytest.mark.parametrize("code", [-2, 700])
+def test_a_copy_that_fails(library: FakeCopyLibrary, code: int) -> None:
+    """Catches a failure that is not raised, or loses the driver's own code and the library's details."""
+    library.codes["bw_copy_blocks_uniform"], library.detail = code, b"blocks 3 and 7"
+    with pytest.raises(CopyError) as failed:
+        byteways.copy_blocks(POINTERS, POINTERS, 16)
+    assert (failed.value.code, failed.value.cause) == (code, "blocks 3 and 7")
+    assert bool(failed.value.hint) == (code < 0)
+    library.detail = b""
+    with pytest.raises(CopyError) as failed:
+        byteways.copy_blocks(POINTERS, POINTERS, 16)
+    assert failed.value.cause == f"text of {code}"
+
+
+# --- streams
+
+
+@pytest.mark.parametrize(
+    ("stream", "handle"),
+    [
+        (None, None),
+        (7, 7),
+        (SimpleNamespace(cuda_stream=7), 7),
+        (SimpleNamespace(ptr=7), 7),
+        (SimpleNamespace(handle=ctypes.c_void_p(7)), 7),
+        (SimpleNamespace(handle=ctypes.c_void_p(None)), None),
+        (SimpleNamespace(__cuda_stream__=lambda: (0, 7)), 7),
+    ],
+)
+def test_streams_of_other_packages(library: FakeCopyLibrary, stream: Any, handle: int | None) -> None:
+    """Catches a copy in another stream than the caller gives. A handle of 0 arrives as a null pointer."""
+    byteways.copy_blocks(POINTERS, POINTERS, 0, stream=stream)
+    assert library.named("bw_copy_blocks_uniform")[0][-2] == handle
+
+
+def test_what_is_no_stream(library: FakeCopyLibrary) -> None:
+    """Catches a copy in the default stream in place of an error."""
+    with pytest.raises(BytewaysError, match="is no stream"):
+        byteways.copy_blocks(POINTERS, POINTERS, 0, stream="stream")
+    assert not library.calls
+
+
+class FakeCuda:
+    """As much of `torch.cuda` as a copy uses. GPU 1 is current; the stream of GPU n is 100 + n."""
+
+    def __init__(self, initialized: bool = True) -> None:
+        self.initialized, self.capturing = initialized, False
+        self.entered: list[int] = []
+        self.bound = 0
+
+    def is_initialized(self) -> bool:
+        return self.initialized
+
+    def is_available(self) -> bool:
+        return True
+
+    def current_device(self) -> int:
+        return 1
+
+    def is_current_stream_capturing(self) -> bool:
+        return self.capturing
+
+    def current_stream(self, gpu: int) -> SimpleNamespace:
+        return SimpleNamespace(cuda_stream=100 + gpu)
+
+    def mem_get_info(self) -> None:
+        self.bound += 1
+
+    @contextmanager
+    def device(self, gpu: int) -> Iterator[None]:
+        self.entered.append(gpu)
+        yield
+
+
+class TorchTensor:
+    __module__ = "torch"
+
+
+class CupyArray:
+    __module__ = "cupy"
+
+
+def packages(monkeypatch: pytest.MonkeyPatch, *, initialized: bool = True) -> FakeCuda:
+    """PyTorch and CuPy, whose current stream is 200 on GPU 0, are loaded."""
+    cuda = FakeCuda(initialized)
+    current = SimpleNamespace(ptr=200, is_capturing=lambda: False)
+    cupy_cuda = SimpleNamespace(
+        runtime=SimpleNamespace(getDevice=lambda: 0),
+        get_current_stream=lambda: current,
+        Device=lambda gpu: SimpleNamespace(gpu=gpu),
+    )
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda, Tensor=TorchTensor))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cupy_cuda))  # type: ignore[arg-type]
+    return cuda
+
+
+@pytest.mark.parametrize(
+    ("arrays", "initialized", "gpu", "expected"),
+    [
+        ([TorchTensor()], True, None, (101, 1)),
+        ([TorchTensor()], False, 0, (100, 0)),
+        ([CupyArray()], True, None, (200, 0)),
+        ([CupyArray(), TorchTensor()], True, None, (101, 1)),
+        ([FLOATS], True, None, (101, 1)),
+        ([FLOATS], False, None, (200, 0)),
+    ],
+)
+def test_the_current_stream(
+    monkeypatch: pytest.MonkeyPatch, arrays: Any, initialized: bool, gpu: int | None, expected: Any
+) -> None:
+    """Catches a copy that is not ordered behind what the program enqueued before, or is of another GPU."""
+    packages(monkeypatch, initialized=initialized)
+    queue = queue_of(arrays, gpu, None)
+    assert (queue.stream, queue.gpu) == expected
+    assert queue_of(arrays, gpu, 5).stream == 5
+
+
+def test_a_plan_is_prepared_once_for_each_gpu(
+    library: FakeCopyLibrary, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Catches a GPU that copies by the driver's calls for ever, and memory allocated within a capture."""
+    cuda = packages(monkeypatch)
+    plan = byteways.CopyPlan(tmp_path)
+    cuda.capturing = True
+    byteways.copy_blocks(POINTERS, POINTERS, 0, plan=plan)
+    assert not library.named("bw_plan_prepare") and cuda.bound == 0
+    cuda.capturing = False
+    for _ in range(2):
+        byteways.copy_blocks(POINTERS, POINTERS, 0, plan=plan)
+    assert library.named("bw_plan_prepare") == [[PLAN]]
+    copies.copy_blocks_on(0, POINTERS, POINTERS, 0, plan=plan)
+    assert library.named("bw_plan_prepare") == [[PLAN], [PLAN]]
+    assert cuda.entered[-1] == 0
+    assert {call[-1] for call in library.named("bw_copy_blocks_uniform")} == {PLAN}
+
+
+# --- plans
+
+
+def test_which_plan_is_used(
+    library: FakeCopyLibrary, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Catches a plan that is not found, that is read for every copy, or goes before the one that is given."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("BYTEWAYS_PLAN", raising=False)
+
+    def used(plan: Any = None) -> list[bytes]:
+        library.calls.clear()
+        for _ in range(2):
+            byteways.copy_blocks(POINTERS, POINTERS, 0, plan=plan)
+        return [path for path, _ in library.named("bw_plan_open")]
+
+    assert used() == []
+    plans._default_plan.cache_clear()
+    file = copy_plan_file()
+    assert file is not None and file.parent == tmp_path / "byteways"
+    file.parent.mkdir()
+    file.touch()
+    assert used() == [bytes(file)]
+    plans._default_plan.cache_clear()
+    monkeypatch.setenv("BYTEWAYS_PLAN", "/named/but missing.plan")
+    assert used() == [b"/named/but missing.plan"]
+    assert used("/given.plan") == [b"/given.plan"]
+    assert used(byteways.CopyPlan("/given.plan")) == []
+
+
+def test_a_plan_that_cannot_be_opened(library: FakeCopyLibrary) -> None:
+    """Catches an error that does not name the file, or comes once only."""
+    library.codes["bw_plan_open"], library.detail = -6, b"line 4: not a number"
+    for _ in range(2):
+        with pytest.raises(CopyError, match=r"/damaged\.plan") as damaged:
+            byteways.copy_blocks(POINTERS, POINTERS, 0, plan="/damaged.plan")
+        assert damaged.value.cause == "line 4: not a number" and damaged.value.hint
+
+
+def test_a_plan_that_is_of_no_use_warns_once(library: FakeCopyLibrary) -> None:
+    """Catches a program that is no faster, and nobody knows why."""
+    library.warning = b"the plan is of another machine"
+    with pytest.warns(byteways.PlanWarning, match="another machine") as warned:
+        for _ in range(2):
+            byteways.copy_blocks(POINTERS, POINTERS, 0, plan="/other.plan")
+    assert len(warned) == 1
+
+
+def test_what_a_plan_says(library: FakeCopyLibrary) -> None:
+    """Catches structures that are read at other places than the library writes them."""
+    with byteways.CopyPlan("/some.plan") as plan:
+        choice = plan.choose([0x1000], [0x2000], 4096)
+        assert (choice.method, choice.fallback, choice.time_ns, choice.default_ns) == (
+            "kernel",
+            "unknown",
+            1500.0,
+            None,
+        )
+        counts = plan.statistics()
+        assert (counts.calls["kernel"], counts.bytes["kernel"], counts.fallbacks["no-lead"]) == (3, 4096, 1)
+        assert (counts.staging_bytes, counts.calls["relay"]) == (64, 0)
+        plan.allow_peers([1, 2])
+        plan.limit_staging(1 << 20)
+        with pytest.raises(BytewaysError, match="1 destinations, but 0 sources"):
+            plan.choose([0x1000], [], 4096)
+    assert library.named("bw_plan_allow_peers")[0][-1] == 2
+    assert library.named("bw_plan_limit_staging") == [[PLAN, 1 << 20]]
+    plan.close()
+    assert library.named("bw_plan_close") == [[PLAN]]
+    with pytest.raises(BytewaysError, match="was closed"):
+        byteways.copy_blocks(POINTERS, POINTERS, 0, plan=plan)
+
+
+# --- PyTorch, and what is loaded
+
+
+def test_fast_copies_without_pytorch(library: FakeCopyLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a traceback of an import in a program's own code."""
+    monkeypatch.setitem(sys.modules, "torch", None)  # type: ignore[arg-type]
+    monkeypatch.delitem(sys.modules, "byteways.copying.torch_mode", raising=False)
+    with pytest.raises(BytewaysError, match="needs PyTorch"):
+        byteways.fast_copies("/some.plan")
+
+
+def test_what_a_copy_loads() -> None:
+    """Catches the analysis, the native core or PyTorch in a program that only copies."""
+    program = (
+        "import sys, byteways, numpy\n"
+        "try: byteways.copy_(numpy.zeros(1), numpy.ones(1))\n"
+        "except byteways.CopyError: pass\n"
+        "print(*sys.modules)"
+    )
+    environment = {"BYTEWAYS_LIBCUDA": "/none", "BYTEWAYS_LIBHIP": "/none", "PATH": "/usr/bin"}
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    loaded = {*ended.stdout.split()}
+    assert "byteways.copying.copies" in loaded
+    assert not {"byteways._core", "byteways.library", "msgspec", "torch", "polars"} & loaded
