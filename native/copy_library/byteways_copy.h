@@ -17,7 +17,8 @@
  *   - are ordered in their stream like the driver's own asynchronous copies, and never wait for the GPU;
  *   - start no thread;
  *   - may be made by several threads, on several streams and GPUs, with one plan;
- *   - may be captured into a graph. Methods that cannot be captured are replaced by the driver's call.
+ *   - may be captured into a graph, if the plan is closed after the graph is destroyed. Methods that cannot be
+ *     captured are replaced by the driver's call.
  * The driver is found when the first function is called: libcuda.so.1 or libamdhip64.so, or the file that
  * BYTEWAYS_LIBCUDA or BYTEWAYS_LIBHIP names. BYTEWAYS_COPY=off in the environment makes every copy the driver's
  * call; it is read once.
@@ -102,7 +103,7 @@ enum bw_method {
   BW_METHOD_DEFAULT = 0, /* the driver's copy call, one for each block */
   BW_METHOD_BATCH = 1,   /* cuMemcpyBatchAsync, hipMemcpyBatchAsync */
   BW_METHOD_KERNEL = 2,  /* a kernel that loads and stores */
-  BW_METHOD_BULK = 3,    /* a kernel with bulk copies (sm_90 and later) */
+  BW_METHOD_BULK = 3,    /* a kernel with bulk copies: reserved */
   BW_METHOD_RELAY = 4,   /* in parts over the links of several GPUs */
   BW_METHODS = 5
 };
@@ -120,7 +121,8 @@ enum bw_fallback {
   BW_FALLBACK_NOT_ALLOWED = 9,    /* the better method is a relay over GPUs that are not allowed */
   BW_FALLBACK_FAILED = 10,        /* the better method failed before anything was enqueued, or failed its test */
   BW_FALLBACK_OTHER_CONTEXT = 11, /* the stream is of a context that is not its GPU's primary context */
-  BW_FALLBACKS = 12
+  BW_FALLBACK_NOT_ALIGNED = 12,   /* the better method needs addresses and sizes that are multiples of 16 */
+  BW_FALLBACKS = 13
 };
 const char *bw_method_name(int method);     /* "default", "batch", ...; "unknown" for other numbers */
 const char *bw_fallback_text(int fallback); /* one sentence; "" for BW_FALLBACK_NONE */

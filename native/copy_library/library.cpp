@@ -160,6 +160,7 @@ constexpr const char* kFallbacks[] = {
     "the faster method is a relay over GPUs that were not allowed",
     "the faster method failed",
     "the stream is of a context that is not the primary one of its GPU",
+    "the faster method needs addresses and sizes that are multiples of 16",
 };
 static_assert(std::size(kFallbacks) == BW_FALLBACKS);
 

@@ -24,7 +24,9 @@ Plan::~Plan() {
     const std::unique_ptr<Prepared> prepared(prepared_[static_cast<std::size_t>(gpu)].load());
     if (!prepared) continue;
     const Current current(*driver_, gpu);
-    if (current.failed() == 0 && prepared->fork != nullptr) driver_->destroy_event(prepared->fork);
+    if (current.failed() != 0) continue;
+    prepared->kernels.reset();
+    driver_->destroy_event(prepared->fork);
   }
 }
 
@@ -92,6 +94,11 @@ int Plan::obstacle(const Grid& grid, const Request& request, const Prepared& pre
         if ((allowed >> gpu & 1) == 0) return BW_FALLBACK_NOT_ALLOWED;
       return relays_.are_idle(grid, request.stream) ? BW_FALLBACK_NONE : BW_FALLBACK_BUSY;
     }
+    case BW_METHOD_KERNEL:
+      if ((request.seen->bits & 15) != 0) return BW_FALLBACK_NOT_ALIGNED;
+      if (!request.capturing) return BW_FALLBACK_NONE;
+      return prepared.kernels->has_room_for_graph(request.blocks, *request.seen) ? BW_FALLBACK_NONE
+                                                                                 : BW_FALLBACK_CAPTURING;
     default:
       return BW_FALLBACK_FAILED;
   }
@@ -182,6 +189,11 @@ bool Plan::enqueue_on(const Request& request, const Prepared& prepared, Choice& 
     const Relays::Outcome outcome = relays_.enqueue(copy, code);
     if (outcome == Relays::Outcome::busy) choice.fallback = BW_FALLBACK_BUSY;
     if (outcome != Relays::Outcome::done) return false;
+  } else if (choice.method == BW_METHOD_KERNEL) {
+    const Kernels::Outcome outcome = prepared.kernels->enqueue(
+        {request.blocks, *request.seen, request.stream, request.capturing}, *choice.grid, code);
+    if (outcome == Kernels::Outcome::busy) choice.fallback = BW_FALLBACK_BUSY;
+    if (outcome != Kernels::Outcome::done) return false;
   } else {
     return false;
   }

@@ -13,6 +13,7 @@
 
 #include "copy_library/blocks.hpp"
 #include "copy_library/byteways_copy.h"
+#include "copy_library/kernels.hpp"
 #include "copy_library/plan_file.hpp"
 #include "copy_library/relays.hpp"
 #include "runtimes/copy_driver.hpp"
@@ -66,6 +67,7 @@ class Plan {
   // What a GPU needs for copies by its streams.
   struct Prepared {
     Event fork = nullptr;
+    std::unique_ptr<Kernels> kernels;  // nullptr: this GPU loads none
     std::array<bool, BW_METHODS> works{};
   };
 

@@ -45,7 +45,16 @@ int Plan::prepare(int gpu) {
   const Current current(*driver_, gpu);
   if (current.failed() != 0) return current.failed();
   auto prepared = std::make_unique<Prepared>();
-  if (const int code = driver_->create_event(&prepared->fork)) return code;
+  if (const int code = driver_->create_event(&prepared->fork, false)) return code;
+  const auto uses_kernels = [&](const Path& path) {
+    return path.by == gpu && std::any_of(path.grids.begin(), path.grids.end(),
+                                         [](const Grid& grid) { return grid.method == BW_METHOD_KERNEL; });
+  };
+  if (std::any_of(paths_.begin(), paths_.end(), uses_kernels)) {
+    std::string reason;
+    prepared->kernels = Kernels::open(*driver_, gpu, reason);
+    if (!prepared->kernels) warn("no kernels on gpu" + std::to_string(gpu) + ": " + reason);
+  }
   const int code = prove(gpu, *prepared);
   if (code != 0) {
     driver_->destroy_event(prepared->fork);
@@ -68,6 +77,7 @@ int Plan::prove(int gpu, Prepared& prepared) {
       const auto method = static_cast<std::size_t>(grid.method);
       if (grid.method == BW_METHOD_DEFAULT || grid.method == BW_METHOD_RELAY) continue;
       if (tried[method] && !prepared.works[method]) continue;
+      if (grid.method == BW_METHOD_KERNEL && !prepared.kernels) continue;
       tried[method] = prepared.works[method] = true;
       if (proves(path, prepared, grid, stream)) continue;
       prepared.works[method] = false;

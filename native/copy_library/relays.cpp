@@ -32,8 +32,8 @@ int Relays::add(int gpu, std::size_t piece_bytes, unsigned depth) {
   for (Chain& chain : relay->chains) {
     int code = driver_->create_stream(&chain.stream);
     if (code == 0) code = driver_->allocate_device(&chain.staging, piece_bytes);
-    if (code == 0) code = driver_->create_event(&chain.begin);
-    if (code == 0) code = driver_->create_event(&chain.end);
+    if (code == 0) code = driver_->create_event(&chain.begin, true);
+    if (code == 0) code = driver_->create_event(&chain.end, true);
     if (code != 0) {
       free(*relay);
       return code;

@@ -72,7 +72,7 @@ class Driver {
   virtual int free_pinned(void* data) const = 0;
   virtual int create_stream(Stream* stream) const = 0;
   virtual int destroy_stream(Stream stream) const = 0;
-  virtual int create_event(Event* event) const = 0;
+  virtual int create_event(Event* event, bool timed) const = 0;
   virtual int destroy_event(Event event) const = 0;
   virtual int synchronize(Stream stream) const = 0;
   virtual int elapsed_ms(float* milliseconds, Event begin, Event end) const = 0;

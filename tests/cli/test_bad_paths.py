@@ -39,6 +39,7 @@ report RUN PATH
 report RUN --out PATH
 export PATH
 export RUN --out PATH
+plan PATH
 compare RUN PATH
 compare PATH RUN
 check PATH

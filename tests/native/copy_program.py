@@ -19,7 +19,7 @@ HEADER = NATIVE / "copy_library" / "byteways_copy.h"
 
 NULL_POINTER, OVERLAP, NO_DRIVER, FORKED, NOT_READ, DAMAGED, NO_SUCH_GPU = range(-1, -8, -1)
 DEFAULT, BATCH, KERNEL, BULK, RELAY = range(5)
-METHODS = 5
+METHODS, FALLBACKS = 5, 13
 (
     NONE,
     SWITCHED_OFF,
@@ -33,7 +33,8 @@ METHODS = 5
     NOT_ALLOWED,
     FAILED,
     OTHER_CONTEXT,
-) = range(12)
+    NOT_ALIGNED,
+) = range(FALLBACKS)
 
 
 class Choice(ctypes.Structure):
@@ -55,7 +56,7 @@ class Statistics(ctypes.Structure):
         ("struct_bytes", ctypes.c_size_t),
         ("calls", ctypes.c_uint64 * METHODS),
         ("bytes", ctypes.c_uint64 * METHODS),
-        ("fallbacks", ctypes.c_uint64 * 12),
+        ("fallbacks", ctypes.c_uint64 * FALLBACKS),
         ("staging_bytes", ctypes.c_uint64),
     ]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import write_copy_kernels
 from byteways.run.shared.simulator import simulator_path
 from tests.native import copy_program as of
 from tests.native import fake_libraries as fake
@@ -104,7 +105,11 @@ def test_the_header_is_c(tmp_path: Path) -> None:
     subprocess.run(["cc", *flags, source, "-o", program], check=True)
     printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
     sizes = ctypes.sizeof(of.Choice), ctypes.sizeof(of.Statistics)
-    assert [int(word) for word in printed.split()] == [of.NO_SUCH_GPU, of.METHODS, 12, *sizes, 1]
+    assert [int(word) for word in printed.split()] == [
+        *(of.NO_SUCH_GPU, of.METHODS, of.FALLBACKS),
+        *sizes,
+        1,
+    ]
 
 
 @BOTH
@@ -583,6 +588,159 @@ def test_threads_and_streams_share_a_plan() -> None:
         return wrong, program.statistics(plan).calls[of.BATCH]
 
     assert of.run(scene) == [[], 60]
+
+
+# --- kernels: blocks by a list of addresses
+
+KERNELS = [line.replace("batch", "kernel") for line in BATCHES]
+
+
+def test_the_kernels_image_is_current() -> None:
+    """Catches a change of the kernels that the library does not have."""
+    first = write_copy_kernels.IMAGE.read_text(encoding="utf-8").partition("\n")[0]
+    assert first == f"// sources {write_copy_kernels.digest()}", "run scripts/write_copy_kernels.py"
+
+
+@pytest.mark.parametrize("shape", ["", " threads=128", " blocks=8 threads=64"])
+@pytest.mark.parametrize("count", [5, 64, 600])
+def test_a_kernel_copies_every_block(shape: str, count: int) -> None:
+    """Catches blocks that a list leaves out, and a grid that covers a part of them."""
+
+    def scene(program: Program) -> Any:
+        plan = program.open(*[line.replace("method kernel", f"method kernel{shape}") for line in KERNELS])
+        source, target, data = filled(program, count, 512)
+        program.library.bw_plan_close(plan)
+        small = [re.sub("row 4096", "row 256", line) for line in KERNELS]
+        plan, stream = program.open(*small), program.stream()
+        code = program.copy_uniform(
+            in_a_row(target, count, 512), spread(source, count, 512), 512, stream, plan
+        )
+        program.synchronize(stream)
+        right = of.read(target, 2 * 512 * count) == gathered(data, count, 512) + bytes(512 * count)
+        return code, right, program.warning(plan), program.statistics(plan).calls[of.KERNEL]
+
+    assert of.run(scene) == [0, True, "", 1]
+
+
+def test_more_blocks_than_a_list_holds() -> None:
+    """Catches blocks beyond the first launch."""
+    count, size = 40000, 16
+    rows = ["row 16 4:4000 16:16000", "method kernel", "row 16 4:2000+ 16:4000+"]
+
+    def scene(program: Program) -> Any:
+        plan, stream = program.open(*BATCHES[:2], *rows), program.stream()
+        data = random.Random(3).randbytes(count * size)
+        source, target = program.pinned(len(data)), program.device(len(data))
+        of.write(source, data)
+        backwards = list(reversed(in_a_row(source, count, size)))
+        code = program.copy_uniform(in_a_row(target, count, size), backwards, size, stream, plan)
+        program.synchronize(stream)
+        places = reversed(range(count))
+        right = of.read(target, len(data)) == b"".join(data[size * k : size * (k + 1)] for k in places)
+        return code, right, program.statistics(plan).calls[of.KERNEL]
+
+    assert of.run(scene) == [0, True, 1]
+
+
+def test_blocks_of_different_sizes_go_in_pieces() -> None:
+    """Catches pieces that are lost or doubled, and sizes without a common divisor that go in tiny pieces."""
+
+    def scene(program: Program) -> Any:
+        plan, stream = program.open(*KERNELS), program.stream()
+        source, target, data = filled(program, 16, 16 * KIB)
+        answers = []
+        for sizes in ([4096, 12288, 8192, 4096, 16384], [4096, 4112, 8192, 4096, 16384]):
+            of.write(target, bytes(len(data)))
+            code = program.copy_blocks(
+                in_a_row(target, 5, 16 * KIB), spread(source, 5, 16 * KIB), sizes, stream, plan
+            )
+            program.synchronize(stream)
+            expected = b"".join(
+                data[2 * 16 * KIB * (4 - k) :][:size] + bytes(16 * KIB - size) for k, size in enumerate(sizes)
+            )
+            answers.append([code, of.read(target, 5 * 16 * KIB) == expected])
+        return answers, list(program.statistics(plan).calls), program.fallbacks(plan)
+
+    answers, calls, fallbacks = of.run(scene)
+    assert answers == [[0, True]] * 2 and (calls[of.KERNEL], calls[of.DEFAULT]) == (1, 1)
+    assert fallbacks == {str(of.FAILED): 1}
+
+
+def test_what_is_not_aligned_is_the_drivers() -> None:
+    """Catches accesses of 16 bytes to addresses or sizes that are no multiples, which end a GPU's context."""
+
+    def scene(program: Program) -> Any:
+        plan, stream = program.open(*KERNELS), program.stream()
+        source, target, _ = filled(program)
+        blocks = [target + 8 + BLOCK * k for k in range(8)], in_a_row(source, 8)
+        codes = [program.copy_uniform(*blocks, BLOCK, stream, plan)]
+        codes.append(program.copy_blocks(in_a_row(target, 4), in_a_row(source, 4), [4104] * 4, stream, plan))
+        program.synchronize(stream)
+        return codes, program.fallbacks(plan)
+
+    codes, fallbacks = of.run(scene)
+    assert fallbacks == {str(of.NOT_ALIGNED): 1} and codes == [0, of.OVERLAP]
+
+
+def test_kernels_in_a_graph_keep_their_lists() -> None:
+    """Catches a list that a later copy writes over while a graph still reads it."""
+
+    def scene(program: Program) -> Any:
+        plan, stream = program.open(*KERNELS), program.stream()
+        source, target, data = filled(program)
+        graph, ready = ctypes.c_void_p(), ctypes.c_void_p()
+        program.call("cuStreamBeginCapture_v2", "", ctypes.c_void_p(stream), 1)
+        code = program.copy_uniform(in_a_row(target, 16), spread(source, 16), BLOCK, stream, plan)
+        program.call("cuStreamEndCapture", "", ctypes.c_void_p(stream), ctypes.byref(graph))
+        program.call("cuGraphInstantiateWithFlags", "", ctypes.byref(ready), graph, ctypes.c_uint64(0))
+        for _ in range(70):
+            program.copy_uniform(in_a_row(target, 16), in_a_row(source, 16), BLOCK, stream, plan)
+            program.synchronize(stream)
+        program.call("cuGraphLaunch", "", ready, ctypes.c_void_p(stream))
+        program.synchronize(stream)
+        return code, of.read(target, 16 * BLOCK) == gathered(data, 16), program.fallbacks(plan)
+
+    assert of.run(scene) == [0, True, {}]
+
+
+def test_lists_in_use_are_not_waited_for() -> None:
+    """Catches a call that waits for the GPU, or writes a list that is still to be read."""
+
+    def scene(program: Program) -> Any:
+        plan, stream = program.open(*KERNELS), program.stream()
+        work = [filled(program, 8) for _ in range(70)]
+        ahead = program.device(1 << 30), program.pinned(1 << 30)
+        program.library.bw_copy(*ahead, 1 << 30, stream, None)  # it keeps the stream for milliseconds
+        for source, target, _ in work:
+            assert program.copy_uniform(in_a_row(target, 8), spread(source, 8), BLOCK, stream, plan) == 0
+        busy = program.fallbacks(plan)
+        program.synchronize(stream)
+        right = [of.read(target, 8 * BLOCK) == gathered(data, 8) for _, target, data in work]
+        source, target, _ = work[0]
+        program.copy_uniform(in_a_row(target, 8), spread(source, 8), BLOCK, stream, plan)
+        return all(right), busy, program.statistics(plan).calls[of.KERNEL]
+
+    right, busy, calls = of.run(scene)
+    assert right and busy == {str(of.BUSY): 6} and calls == 65
+
+
+@pytest.mark.parametrize("lack", ["image", "architecture"])
+def test_a_gpu_without_kernels(lack: str) -> None:
+    """Catches a plan that is lost because a GPU loads no kernels."""
+    sheet = toy.nvidia(
+        **({"faults.0": "no-kernels:gpu0"} if lack == "image" else {"gpu__architecture": "sm_70"})
+    )
+
+    def scene(program: Program) -> Any:
+        plan, stream = program.open(*KERNELS), program.stream()
+        source, target, data = filled(program)
+        code = program.copy_uniform(in_a_row(target, 16), spread(source, 16), BLOCK, stream, plan)
+        program.synchronize(stream)
+        right = of.read(target, 16 * BLOCK) == gathered(data, 16)
+        return code, right, program.fallbacks(plan), program.warning(plan)
+
+    code, right, fallbacks, warning = of.run(scene, sheet)
+    assert (code, right, fallbacks) == (0, True, {str(of.FAILED): 1}) and warning
 
 
 # --- relays: copies in parts over other GPUs

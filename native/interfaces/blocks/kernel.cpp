@@ -1,9 +1,9 @@
 // Interface `kernel-blocks` on a GPU, `memcpy-blocks` on a CPU: scattered blocks by the executor's own loads
 // and stores.
 #include <algorithm>
-#include <bit>
 
 #include "interfaces/blocks/blocks_mover.hpp"
+#include "interfaces/blocks/divisor.hpp"
 #include "interfaces/blocks/list_ring.hpp"
 #include "interfaces/pattern.hpp"
 #include "interfaces/registry.hpp"
@@ -11,12 +11,6 @@
 
 namespace byteways {
 namespace {
-
-void set_divisor(BlocksArguments& arguments) {
-  arguments.shift = 31u + static_cast<unsigned>(std::bit_width(arguments.per_block - 1));
-  arguments.factor = static_cast<unsigned>(((std::uint64_t{1} << arguments.shift) + arguments.per_block - 1) /
-                                           arguments.per_block);
-}
 
 class KernelBlocks final : public BlocksMover {
  public:

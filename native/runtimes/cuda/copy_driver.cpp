@@ -185,8 +185,9 @@ class CudaCopies final : public Driver {
     return table_.create_stream(reinterpret_cast<CudaTable::Stream*>(stream), CudaTable::kStreamNonBlocking);
   }
   int destroy_stream(Stream stream) const override { return table_.destroy_stream(of(stream)); }
-  int create_event(Event* event) const override {
-    return table_.create_event(reinterpret_cast<CudaTable::Event*>(event), CudaTable::kEventTiming);
+  int create_event(Event* event, bool timed) const override {
+    return table_.create_event(reinterpret_cast<CudaTable::Event*>(event),
+                               timed ? CudaTable::kEventTiming : kEventWithoutTiming);
   }
   int destroy_event(Event event) const override {
     return table_.destroy_event(static_cast<CudaTable::Event>(event));
@@ -215,7 +216,8 @@ class CudaCopies final : public Driver {
   }
 
  private:
-  static constexpr int kNoPeerAccess = 217;  // CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
+  static constexpr unsigned kEventWithoutTiming = 2;  // CU_EVENT_DISABLE_TIMING
+  static constexpr int kNoPeerAccess = 217;           // CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
 
   static CudaTable::Stream of(Stream stream) { return static_cast<CudaTable::Stream>(stream); }
   CudaTable::Device& handle(int gpu) { return handles_[static_cast<std::size_t>(gpu)]; }

@@ -149,8 +149,9 @@ class HipCopies final : public Driver {
     return table_.create_stream(reinterpret_cast<HipTable::Stream*>(stream), HipTable::kStreamNonBlocking);
   }
   int destroy_stream(Stream stream) const override { return table_.destroy_stream(of(stream)); }
-  int create_event(Event* event) const override {
-    return table_.create_event(reinterpret_cast<HipTable::Event*>(event), HipTable::kEventTiming);
+  int create_event(Event* event, bool timed) const override {
+    return table_.create_event(reinterpret_cast<HipTable::Event*>(event),
+                               timed ? HipTable::kEventTiming : kEventWithoutTiming);
   }
   int destroy_event(Event event) const override {
     return table_.destroy_event(static_cast<HipTable::Event>(event));
@@ -170,7 +171,8 @@ class HipCopies final : public Driver {
   int capability() const override { return 0; }
 
  private:
-  static constexpr int kNoPeerAccess = 217;  // hipErrorPeerAccessUnsupported
+  static constexpr unsigned kEventWithoutTiming = 2;  // hipEventDisableTiming
+  static constexpr int kNoPeerAccess = 217;           // hipErrorPeerAccessUnsupported
 
   static HipTable::Stream of(Stream stream) { return static_cast<HipTable::Stream>(stream); }
   // HIP keeps the last failure of a thread for hipGetLastError(). One that this library handles is taken

@@ -1,4 +1,4 @@
-// See kernels.hpp. An image is an identifying line, then a line "<launch bound> <kernel>" each.
+// See kernels.hpp. An image is an identifying line, then a line "<launch bound> <kernel>" each; or PTX.
 #include "simulator/vendors/kernels.hpp"
 
 #include <algorithm>
@@ -41,6 +41,25 @@ struct Cursor {
   }
 };
 
+// The kernels of an image that another program compiled for NVIDIA GPUs, in the lines of compile_image():
+// `.visible .entry name(…)`, and `.maxntid 512, 1, 1` before its body. Empty if there are none. What the
+// instructions do is not read: a kernel is known by its name.
+std::string entries_of_ptx(std::string_view image) {
+  static constexpr std::string_view kEntry = ".visible .entry ", kBound = ".maxntid ";
+  std::string entries;
+  for (auto at = image.find(kEntry); at != std::string_view::npos; at = image.find(kEntry, at)) {
+    at += kEntry.size();
+    Cursor rest{image.substr(at)};
+    const std::string name(rest.take(is_of_a_name));
+    const std::string_view head = rest.text.substr(0, rest.text.find('{'));
+    const auto bound = head.find(kBound);
+    if (bound == std::string_view::npos) continue;
+    Cursor number{head.substr(bound + kBound.size())};
+    entries.append(number.take(is_digit)).append(" ").append(name).append("\n");
+  }
+  return entries;
+}
+
 }  // namespace
 
 std::optional<std::string> compile_image(const std::string& source) {
@@ -69,12 +88,15 @@ KernelModule* load_image(const char* image) {
   static std::mutex mutex;
   static std::map<std::string, KernelModule> modules;
   const std::string header = std::string(kHeader) + "\n";
-  if (image == nullptr || std::strncmp(image, header.c_str(), header.size()) != 0) return nullptr;
+  if (image == nullptr) return nullptr;
+  const bool own = std::strncmp(image, header.c_str(), header.size()) == 0;
+  const std::string text = own ? image + header.size() : entries_of_ptx(image);
+  if (text.empty()) return nullptr;
   const std::lock_guard lock(mutex);
-  const auto [known, is_new] = modules.try_emplace(image);
+  const auto [known, is_new] = modules.try_emplace(text);
   KernelModule& module = known->second;
   if (is_new) {
-    std::istringstream lines(known->first.substr(header.size()));
+    std::istringstream lines(text);
     KernelEntry entry;
     while (lines >> entry.most_threads >> entry.name) {
       const SimulatedKernel* known_kernel = find_simulated_kernel(entry.name);

@@ -21,7 +21,7 @@ struct KernelModule {
 
 // Returns the image for load_image(); no value if the source defines no kernel.
 std::optional<std::string> compile_image(const std::string& source);
-// Returns nullptr if it is not an image of compile_image().
+// Returns nullptr if it is neither an image of compile_image() nor PTX with kernels.
 KernelModule* load_image(const char* image);
 
 // Returns how many blocks of `threads` threads and `shared` bytes are resident on a multiprocessor with

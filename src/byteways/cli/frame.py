@@ -34,6 +34,7 @@ VERBS_BY_TASK = {
         "show": "Show the results of a run.",
         "report": "Rewrite the HTML report of a run.",
         "export": "Export the results of a run as CSV, Parquet or JSON.",
+        "plan": "Write the plan by which libbyteways_copy copies.",
     },
     "Get help": {
         "help": "Explain a verb, or list all verbs by task.",

@@ -45,7 +45,9 @@ BEST = "name both ends and the size: byteways best gpu0 gpu1 1MiB; byteways topo
 _ARGUMENTS: Mapping[str, str] = {
     "best": BEST,
     "reproduce": "byteways list studies",
-    **dict.fromkeys(("show", "export", "check", "report"), "name the folder that `byteways run` made"),
+    **dict.fromkeys(
+        ("show", "export", "check", "report", "plan"), "name the folder that `byteways run` made"
+    ),
     "compare": "byteways compare RUN_A RUN_B",
 }
 

@@ -1,0 +1,184 @@
+// See kernels.hpp.
+#include "copy_library/kernels.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "interfaces/blocks/divisor.hpp"
+
+extern const char kCopyKernels[];  // PTX: kernels.cu, compiled by scripts/write_copy_kernels.py
+
+namespace byteways::copy_library {
+namespace {
+
+constexpr int kOldestCapability = 80;  // that the image is for
+// A simulated machine reads memory below 1 MiB that the host has written.
+constexpr std::size_t kChunkBytes = (1 << 20) - 4096;
+// Blocks of different sizes are moved in pieces of their greatest common divisor, if these are no smaller,
+// and no more than so many a block: more addresses take longer to read than they save.
+constexpr std::size_t kLeastPieceBytes = 512, kMostPieces = 8;
+
+// The bytes of the pieces; 0: the sizes have no useful divisor.
+std::size_t piece_of(const Blocks& blocks, const Survey& seen) {
+  if (seen.uniform) return seen.largest;
+  std::size_t piece = 0;
+  for (std::size_t k = 0; k < blocks.count; ++k) piece = std::gcd(piece, blocks.bytes(k));
+  const bool few = piece != 0 && seen.total_bytes / piece <= kMostPieces * (blocks.count - seen.empty);
+  return few && piece >= kLeastPieceBytes ? piece : 0;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernels> Kernels::open(const Driver& driver, int gpu, std::string& reason) {
+  if (driver.capability() < kOldestCapability) {
+    reason = "the GPU or its driver does not compile PTX for sm_80";
+    return nullptr;
+  }
+  std::unique_ptr<Kernels> made(new Kernels(driver, gpu));
+  Module module = nullptr;
+  int code = driver.load_module(&module, kCopyKernels);
+  if (code == 0) code = driver.get_kernel(&made->covering_, module, "copy_blocks");
+  if (code == 0) code = driver.get_kernel(&made->resident_, module, "copy_blocks_resident");
+  if (code == 0) code = made->allocate();
+  if (code == 0) return made;
+  reason = driver.error_text(code);
+  return nullptr;
+}
+
+int Kernels::allocate() {
+  for (void*& chunk : memory_)
+    if (const int code = driver_->allocate_pinned(&chunk, kChunkBytes)) return code;
+  for (Event& event : events_)
+    if (const int code = driver_->create_event(&event, false)) return code;
+  return 0;
+}
+
+// Freeing pinned memory waits for kernels that may read it.
+Kernels::~Kernels() {
+  for (void* chunk : memory_)
+    if (chunk != nullptr) driver_->free_pinned(chunk);
+  for (const Event event : events_)
+    if (event != nullptr) driver_->destroy_event(event);
+}
+
+bool Kernels::has_room_for_graph(const Blocks& blocks, const Survey& seen) {
+  const std::size_t piece = piece_of(blocks, seen);
+  const std::lock_guard lock(mutex_);
+  return piece != 0 && of_graphs_ + seen.total_bytes / piece * sizeof(BlockPair) <= kChunkBytes;
+}
+
+// Gives back what has been read, the oldest first. Nothing is waited for.
+void Kernels::reclaim() {
+  while (!leases_.empty() && leases_.front().recorded && driver_->query(leases_.front().event) == 0)
+    leases_.pop_front();
+}
+
+bool Kernels::is_free(std::size_t chunk, std::size_t begin, std::size_t end) const {
+  return end <= kChunkBytes && std::none_of(leases_.begin(), leases_.end(), [&](const Lease& lease) {
+           return lease.chunk == chunk && lease.begin < end && begin < lease.end;
+         });
+}
+
+bool Kernels::take(std::size_t blocks, bool for_ever, Part& part) {
+  const std::size_t bytes = blocks * sizeof(BlockPair);
+  part = {nullptr, nullptr, blocks};
+  if (for_ever) {
+    if (of_graphs_ + bytes > kChunkBytes) return false;
+    part.list = reinterpret_cast<BlockPair*>(static_cast<std::byte*>(memory_[kChunks]) + of_graphs_);
+    of_graphs_ += bytes;
+    return true;
+  }
+  reclaim();
+  if (leases_.size() == kLeases) return false;
+  if (at_ + bytes > kChunkBytes) {
+    chunk_ = (chunk_ + 1) % kChunks;
+    at_ = 0;
+  }
+  if (!is_free(chunk_, at_, at_ + bytes)) return false;
+  leases_.push_back({chunk_, at_, at_ + bytes, events_[next_event_], false});
+  next_event_ = (next_event_ + 1) % kLeases;
+  part.lease = &leases_.back();
+  part.list = reinterpret_cast<BlockPair*>(static_cast<std::byte*>(memory_[chunk_]) + at_);
+  at_ += bytes;
+  return true;
+}
+
+// Lists for all blocks, or none.
+bool Kernels::take_all(std::vector<Part>& parts, std::size_t blocks, std::size_t most, bool for_ever) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t before = of_graphs_;
+  parts.clear();
+  while (blocks != 0) {
+    Part part;
+    if (!take(std::min(blocks, most), for_ever, part)) {
+      of_graphs_ = before;
+      for (std::size_t k = 0; !for_ever && k < parts.size(); ++k) {
+        leases_.pop_back();
+        next_event_ = (next_event_ + kLeases - 1) % kLeases;
+      }
+      return false;
+    }
+    blocks -= part.blocks;
+    parts.push_back(part);
+  }
+  return true;
+}
+
+void Kernels::write(const std::vector<Part>& parts, const Blocks& blocks, std::size_t piece_bytes) {
+  std::size_t part = 0, at = 0;
+  for (std::size_t k = 0; k < blocks.count; ++k) {
+    const auto* from = static_cast<const std::byte*>(blocks.from[k]);
+    auto* to = static_cast<std::byte*>(blocks.to[k]);
+    for (std::size_t done = 0; done < blocks.bytes(k); done += piece_bytes) {
+      if (at == parts[part].blocks) {
+        ++part;
+        at = 0;
+      }
+      parts[part].list[at++] = {from + done, to + done};
+    }
+  }
+}
+
+// As interface `kernel-blocks` launches them.
+int Kernels::launch(const Part& part, std::size_t piece_bytes, Stream stream, const Grid& grid) const {
+  BlocksArguments arguments{};
+  arguments.list = part.list;
+  arguments.access_bytes = kAccessBytes;
+  arguments.per_block = static_cast<unsigned>(piece_bytes / kAccessBytes);
+  arguments.accesses = static_cast<unsigned>(part.blocks * arguments.per_block);
+  set_divisor(arguments);
+  const bool covers = grid.blocks == 0;
+  const unsigned usual = covers ? kCoverThreads : kBlockThreads;
+  const unsigned threads = grid.threads == 0 ? usual : std::min(grid.threads, kBlockThreads);
+  const unsigned tile = threads * (covers ? kTileAccesses : kCopyInFlight);
+  const unsigned tiles = (arguments.accesses + tile - 1) / tile;
+  const unsigned shared_bytes = (covers ? 1 : 2) * threads * static_cast<unsigned>(sizeof(BlockPair));
+  void* parameters[] = {&arguments};
+  return driver_->launch(covers ? covering_ : resident_, covers ? tiles : std::min(grid.blocks, tiles),
+                         threads, shared_bytes, stream, parameters);
+}
+
+Kernels::Outcome Kernels::enqueue(const Copy& copy, const Grid& grid, int* code) {
+  static thread_local std::vector<Part> parts;
+  const std::size_t piece = piece_of(copy.blocks, copy.seen);
+  if (piece == 0 || piece / kAccessBytes > kMostBlockAccesses) return Outcome::failed;
+  const std::size_t most =
+      std::min<std::size_t>(kMostListedBlocks, kMostBlockAccesses / (piece / kAccessBytes));
+  const Current current(*driver_, gpu_);
+  if (current.failed() != 0) return Outcome::failed;
+  if (!take_all(parts, copy.seen.total_bytes / piece, most, copy.capturing)) return Outcome::busy;
+  write(parts, copy.blocks, piece);
+  std::size_t launched = 0;
+  for (const Part& part : parts) {
+    if (*code == 0) *code = launch(part, piece, copy.stream, grid);
+    launched += *code == 0 ? 1 : 0;
+    if (part.lease == nullptr) continue;
+    // Without the event nobody knows when the list has been read: it is not written again.
+    const bool recorded = *code != 0 || driver_->record(part.lease->event, copy.stream) == 0;
+    const std::lock_guard lock(mutex_);
+    part.lease->recorded = recorded;
+  }
+  return launched == 0 ? Outcome::failed : Outcome::done;
+}
+
+}  // namespace byteways::copy_library

@@ -1,0 +1,17 @@
+// The host's part of the argument block of kernels that move scattered blocks.
+#pragma once
+#include <bit>
+#include <cstdint>
+
+#include "interfaces/blocks/arguments.hpp"
+
+namespace byteways {
+
+// Sets factor and shift for blocks of `per_block` accesses.
+inline void set_divisor(BlocksArguments& arguments) {
+  arguments.shift = 31u + static_cast<unsigned>(std::bit_width(arguments.per_block - 1));
+  arguments.factor = static_cast<unsigned>(((std::uint64_t{1} << arguments.shift) + arguments.per_block - 1) /
+                                           arguments.per_block);
+}
+
+}  // namespace byteways

@@ -1,0 +1,77 @@
+"""Compiles the kernels of the copy library into PTX, which drivers compile for a GPU. Needs NVRTC, no GPU.
+
+Run it after a change of native/copy_library/kernels.cu or of what it includes; a test compares the digest
+of the sources, because each release of NVRTC writes other text.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import re
+import sys
+from pathlib import Path
+
+from byteways.run.shared.library_paths import library_directories
+
+NATIVE = Path(__file__).parents[1] / "native"
+SOURCE = NATIVE / "copy_library" / "kernels.cu"
+IMAGE = NATIVE / "copy_library" / "kernels.ptx"
+#: The oldest GPUs that byteways is tried on, and the PTX version that came with them: a newer one would be
+#: refused by drivers that are older than the compiler. The kernels use nothing newer.
+ARCHITECTURE, PTX_VERSION = "compute_80", "7.0"
+
+
+def sources() -> dict[str, str]:
+    """Returns the source and all that it includes, by the names in #include."""
+    found: dict[str, str] = {}
+    open_names = [SOURCE.relative_to(NATIVE).as_posix()]
+    while open_names:
+        name = open_names.pop()
+        if name not in found:
+            found[name] = (NATIVE / name).read_text(encoding="utf-8")
+            open_names += re.findall(r'#include "([^"]+)"', found[name])
+    return found
+
+
+def digest() -> str:
+    """Returns the digest that a current image has in its first line."""
+    text = "".join(f"{name}\n{text}\n" for name, text in sorted(sources().items()))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def compiled(nvrtc: ctypes.CDLL) -> str:
+    """Returns the PTX."""
+    every = sources()
+    text = every.pop(SOURCE.relative_to(NATIVE).as_posix())
+    program, count = ctypes.c_void_p(), len(every)
+    texts = (ctypes.c_char_p * count)(*(each.encode() for each in every.values()))
+    names = (ctypes.c_char_p * count)(*(each.encode() for each in every))
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", count, texts, names)
+    options = (ctypes.c_char_p * 2)(f"--gpu-architecture={ARCHITECTURE}".encode(), b"-std=c++17")
+    failed = nvrtc.nvrtcCompileProgram(program, 2, options)
+    what = "ProgramLog" if failed else "PTX"
+    size = ctypes.c_size_t()
+    getattr(nvrtc, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+    buffer = ctypes.create_string_buffer(size.value)
+    getattr(nvrtc, f"nvrtcGet{what}")(program, buffer)
+    if failed:
+        sys.exit(buffer.value.decode())
+    return buffer.value.decode()
+
+
+def main() -> None:
+    """Writes the image."""
+    libraries = (
+        path for folder in library_directories() for path in sorted(Path(folder).glob("libnvrtc.so.*"))
+    )
+    found = next(libraries, None)
+    if found is None:
+        sys.exit("NVRTC is not there: pip install 'nvidia-cuda-nvrtc>=12.8'")
+    ptx = re.sub(r"^\.version .*$", f".version {PTX_VERSION}", compiled(ctypes.CDLL(str(found))), flags=re.M)
+    lines = [line for line in ptx.splitlines() if line and not line.startswith("//")]
+    IMAGE.write_text("\n".join([f"// sources {digest()}", *lines, ""]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,279 @@
+"""The plan of libbyteways_copy: which method copies faster than the driver's call, as a file that C reads.
+
+native/copy_library/plan_file.hpp has the format. A cell leads where the comparison of its bandwidth with that
+of the call of the driver says so, and where it stays faster when its own call is counted in full and that of
+the driver not at all: a program may wait for a copy or enqueue others meanwhile.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from byteways.errors import BytewaysError
+from byteways.explain.claims.compare import compare
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import by_nearest
+from byteways.explain.results.summary import Result, group_by
+from byteways.plan.options import BLOCK_BYTES, LAYOUT, SCATTERED, SUBMIT
+from byteways.plan.relays import DEFAULT_DEPTH, DEFAULT_PIECE_BYTES
+
+FIRST_LINE = "byteways copy plan 1"
+DEFAULT, RELAY = "default", "relay"
+#: Memory of the ends whose copies the plan is of. Programs cannot tell pinned and registered memory apart.
+_HOST_MEMORY, _DEVICE_MEMORY = "pinned", "device"
+#: Options that a case may have, by interface; those of others answer other questions.
+_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "copy": ("submit",),
+    "route": ("relays", "via", "piece_bytes", "depth"),
+    "copy-blocks": ("block_bytes", "layout", "scattered", "submit"),
+    "kernel-blocks": ("block_bytes", "layout", "scattered", "blocks", "threads"),
+}
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class PlanCell:
+    """`count` blocks of `block_bytes`: their time in ns, the call included, and whether it leads."""
+
+    block_bytes: int
+    count: int
+    time_ns: float
+    leads: bool
+    parts: tuple[int, ...] = ()  # of a relay, in millionths: of the direct path, then of each relay
+
+
+@dataclass(frozen=True)
+class PlanMethod:
+    """A method between two places, with its options as the library reads them."""
+
+    name: str
+    options: str
+    cells: tuple[PlanCell, ...]
+
+    @property
+    def leading(self) -> tuple[PlanCell, ...]:
+        return tuple(cell for cell in self.cells if cell.leads)
+
+
+@dataclass(frozen=True)
+class PlanPath:
+    """Copies from place to place by streams of a GPU; a place is `host` or a GPU's name."""
+
+    source: str
+    destination: str
+    by: str
+    methods: tuple[PlanMethod, ...]  # the first one is the driver's call
+
+    def __str__(self) -> str:
+        return f"{self.source} > {self.destination}"
+
+
+@dataclass(frozen=True)
+class CopyPlan:
+    """All that a plan says, and whose it is."""
+
+    run_id: str
+    driver: tuple[str, str, str]  # runtime, version, release
+    gpus: tuple[tuple[str, str, str], ...]  # UUID, PCI address, model
+    paths: tuple[PlanPath, ...] = field(default=())
+
+    @property
+    def text(self) -> str:
+        """The file."""
+        lines = [FIRST_LINE, f"run {self.run_id}", " ".join(("driver", *self.driver))]
+        lines += [" ".join(("gpu", str(number), *gpu)) for number, gpu in enumerate(self.gpus)]
+        for path in self.paths:
+            lines.append(f"path {path.source} {path.destination} by {path.by}")
+            for method in path.methods:
+                lines.append(f"method {method.name}{method.options}")
+                lines += _rows(method.cells)
+        body = "".join(f"{line}\n" for line in lines)
+        return f"{body}end {_checksum(body):016x}\n"
+
+
+def copy_plan(index: Index) -> CopyPlan:
+    """Returns the plan that a run's results support.
+
+    Raises:
+        BytewaysError: The run has no GPU, or no driver's copy that could be compared with.
+    """
+    numbers, driver, gpus = _machine(index)
+    found = [
+        (cell, role) for cell in index.ranked if _is_plain(index, cell) and (role := _role(cell, numbers))
+    ]
+    ends = group_by(found, lambda pair: _ends(pair[0], numbers))
+    paths = [_path(names, members) for names, members in ends.items() if names is not None]
+    known = tuple(path for path in paths if path is not None)
+    if not known:
+        raise BytewaysError(
+            "the run has no copies that a plan could be made of",
+            cause="it needs copy, copy-blocks or route on pinned and device memory, in 3 rounds or more",
+            hint="byteways run full",
+        )
+    return CopyPlan(str(index.manifest.get("run_id", "")), driver, gpus, known)
+
+
+@dataclass(frozen=True)
+class _Role:
+    """What a result is for the plan."""
+
+    method: str
+    options: str
+    block_bytes: int
+    rank: int = 0  # of results for one cell the least counts
+
+
+def _role(cell: Result, numbers: Mapping[str, str]) -> _Role | None:
+    """Returns which method a result is of; None if it is of none."""
+    record, options = cell.record, cell.record.options
+    if record.interface not in _OPTIONS or set(options) - {*_OPTIONS[record.interface]}:
+        return None
+    submit = options.get(SUBMIT.name, SUBMIT.usual_word)
+    if record.interface == "copy":
+        return _Role(DEFAULT, "", record.size_bytes) if submit == SUBMIT.usual_word else None
+    if record.interface == "route":
+        return _relay(cell, numbers)
+    scattered = [options.get(option.name, option.default) == option.default for option in (LAYOUT, SCATTERED)]
+    if not all(scattered):
+        return None
+    block_bytes = int(options.get(BLOCK_BYTES.name, BLOCK_BYTES.usual))
+    if record.interface == "kernel-blocks":
+        shape = "".join(f" {name}={options[name]}" for name in ("blocks", "threads") if name in options)
+        return _Role("kernel", shape, block_bytes)
+    if submit == "batch":
+        return _Role("batch", "", block_bytes)
+    return _Role(DEFAULT, "", block_bytes) if submit == SUBMIT.usual_word else None
+
+
+def _relay(cell: Result, numbers: Mapping[str, str]) -> _Role | None:
+    record = cell.record
+    via = [name.split(">")[1] for name in record.parts or {} if name.count(">") == 2]
+    if not via:
+        return _Role(DEFAULT, "", record.size_bytes, 1)
+    if not set(via) <= numbers.keys():
+        return None
+    piece = record.options.get("piece_bytes", DEFAULT_PIECE_BYTES)
+    depth = record.options.get("depth", DEFAULT_DEPTH)
+    names = ",".join(numbers[gpu] for gpu in via)
+    return _Role(RELAY, f" via={names} piece={piece} depth={depth}", record.size_bytes)
+
+
+def _is_plain(index: Index, cell: Result) -> bool:
+    """Whether a program's copy would be like it: over cold caches, on memory that the library recognises."""
+    memories = {
+        (end.device[:3], end.memory, end.first_touch is None) for end in (cell.source, cell.destination)
+    }
+    usual = {("cpu", _HOST_MEMORY, True), ("gpu", _DEVICE_MEMORY, True)}
+    record = cell.record
+    alone = record.pattern == "unidirectional" and len(record.flows) == 1
+    plain = alone and record.cache == "cold" and not record.environment
+    return plain and memories <= usual and by_nearest(cell, index.topology)
+
+
+def _ends(cell: Result, numbers: Mapping[str, str]) -> tuple[str, str, str] | None:
+    """Returns source, destination and the GPU of the stream; None if one of them is not in the plan."""
+    devices = cell.source.device, cell.destination.device, cell.record.executor
+    names = ["host" if name.startswith("cpu") else numbers.get(name, "") for name in devices]
+    return (names[0], names[1], names[2]) if all(names) and names[2] != "host" else None
+
+
+def _path(names: tuple[str, str, str], members: Sequence[tuple[Result, _Role]]) -> PlanPath | None:
+    """Returns the methods between two places; None if the driver's call was not measured there."""
+    usual: dict[tuple[int, int], Result] = {}
+    for cell, role in sorted(members, key=lambda member: member[1].rank):
+        if role.method == DEFAULT:
+            usual.setdefault(_at(cell, role), cell)
+    if not usual:
+        return None
+    others = group_by(
+        (member for member in members if member[1].method != DEFAULT and _at(*member) in usual),
+        lambda member: (member[1].method, member[1].options),
+    )
+    ways = 1 + len(others)
+    cells = [PlanCell(*at, _time_ns(cell, DEFAULT), False) for at, cell in usual.items()]
+    methods = [PlanMethod(DEFAULT, "", _monotone(cells))]
+    for (name, options), same in others.items():
+        cells = [_cell(cell, role, usual[_at(cell, role)], ways) for cell, role in same]
+        methods.append(PlanMethod(name, options, _monotone(cells)))
+    return PlanPath(*names, tuple(methods))
+
+
+def _at(cell: Result, role: _Role) -> tuple[int, int]:
+    return role.block_bytes, cell.record.size_bytes // role.block_bytes
+
+
+def _cell(cell: Result, role: _Role, usual: Result, ways: int) -> PlanCell:
+    time_ns = _time_ns(cell, role.method)
+    leads = compare(cell, usual, kind="plan", ways=ways).leads and time_ns < _time_ns(usual, DEFAULT)
+    return PlanCell(*_at(cell, role), time_ns, leads, _parts(cell) if role.method == RELAY else ())
+
+
+def _time_ns(cell: Result, method: str) -> float:
+    """Returns the time of a copy with its call. A method's call comes before its work; the driver's calls for
+    single copies may run while earlier ones are done.
+    """
+    device = cell.time_ns or 0.0
+    calls = [record.submit_ns for record in cell.middle if record.submit_ns is not None]
+    call = fmean(calls) if calls else 0.0
+    return max(device, call) if method == DEFAULT else device + call
+
+
+def _parts(cell: Result) -> tuple[int, ...]:
+    """Returns the parts of all paths in millionths; their sum is a million."""
+    shares = [round(_MILLION * share) for share in (cell.middle[0].parts or {}).values()]
+    return (_MILLION - sum(shares[1:]), *shares[1:])
+
+
+def _monotone(cells: Iterable[PlanCell]) -> tuple[PlanCell, ...]:
+    """Returns the cells in order, none of which takes less time than one of fewer or smaller blocks."""
+    done: list[PlanCell] = []
+    for cell in sorted(cells, key=lambda one: (one.block_bytes, one.count)):
+        below = [one.time_ns for one in done if one.count <= cell.count]
+        done.append(
+            PlanCell(cell.block_bytes, cell.count, max([cell.time_ns, *below]), cell.leads, cell.parts)
+        )
+    return tuple(done)
+
+
+def _rows(cells: Sequence[PlanCell]) -> list[str]:
+    lines = []
+    for block_bytes, row in group_by(cells, lambda cell: cell.block_bytes).items():
+        times = [f"{cell.count}:{max(1, round(cell.time_ns))}{'+' if cell.leads else ''}" for cell in row]
+        parts = [f"parts={','.join(map(str, row[0].parts))}"] if row[0].parts else []
+        lines.append(" ".join(("row", str(block_bytes), *times, *parts)))
+    return lines
+
+
+def _machine(
+    index: Index,
+) -> tuple[dict[str, str], tuple[str, str, str], tuple[tuple[str, str, str], ...]]:
+    """Returns the names of GPUs in the plan by those of the run, the driver, and what identifies each GPU."""
+    devices = (index.manifest.get("capabilities") or {}).get("devices") or {}
+    gpus = [one for name, one in devices.items() if name.startswith("gpu") and one.get("uuid")]
+    if not gpus:
+        raise BytewaysError("the run has no GPU", hint="a plan is made of a run on a machine with GPUs")
+    runtime = str(gpus[0]["runtime"])
+    same = [one for one in gpus if one["runtime"] == runtime]
+    keys = tuple((str(one["uuid"]), str(one["pci_address"]).lower(), str(one["model"])) for one in same)
+    numbers = {str(one["name"]): f"gpu{number}" for number, one in enumerate(same)}
+    return numbers, (runtime, *_versions(index, runtime)), keys
+
+
+def _versions(index: Index, runtime: str) -> tuple[str, str]:
+    """Returns version and release of a runtime's library, which have the form of numbers between points."""
+    for library in index.manifest.get("libraries") or ():
+        if str(library.get("library", "")).split("-")[0] == runtime:
+            numbers = re.findall(r"\d+(?:\.\d+)+", str(library.get("version", "")))
+            return numbers[0] if numbers else "-", numbers[1] if len(numbers) > 1 else "-"
+    return "-", "-"
+
+
+def _checksum(text: str) -> int:
+    """Returns the FNV-1a hash of 64 bits (Fowler, Noll, Vo)."""
+    state = 0xCBF29CE484222325
+    for byte in text.encode():
+        state = (state ^ byte) * 0x100000001B3 % 2**64
+    return state
