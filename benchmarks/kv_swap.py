@@ -168,7 +168,7 @@ def triton_method(programs: int) -> Method:
     return kernel
 
 
-def own_method(plan: byteways.CopyPlan | None) -> Method:
+def own_method(plan: byteways.OpenPlan | None) -> Method:
     def own(transfer: Transfer) -> None:
         byteways.copy_blocks(*transfer.pointers, transfer.sizes, plan=plan)
 
@@ -245,7 +245,7 @@ def random_caches(arguments: argparse.Namespace, heads: int) -> tuple[list[Any],
     return caches, hosts
 
 
-def methods_of(arguments: argparse.Namespace, plan: byteways.CopyPlan | None) -> dict[str, Method]:
+def methods_of(arguments: argparse.Namespace, plan: byteways.OpenPlan | None) -> dict[str, Method]:
     """Methods by their names; those that this machine lacks are named on stderr."""
     makers: dict[str, Callable[[], Method]] = {
         "loop": lambda: loop,

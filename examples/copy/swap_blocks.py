@@ -54,7 +54,7 @@ def main() -> int:
     driver = Driver()
     stream = driver.stream()
     host, cache = driver.pinned(PLACES * BLOCK_BYTES), driver.device(PLACES * BLOCK_BYTES)
-    plan = byteways.CopyPlan(sys.argv[1]) if len(sys.argv) > 1 else None
+    plan = byteways.open_plan(sys.argv[1]) if len(sys.argv) > 1 else None
 
     # Block k lies at place k on the host, and at any place in the cache.
     data = b"".join(bytes([block + 1]) * BLOCK_BYTES for block in range(BLOCKS))

@@ -25,7 +25,7 @@ def pointers(tensors: list[torch.Tensor], numbers: list[int]) -> torch.Tensor:
 
 
 def main() -> int:
-    plan = byteways.CopyPlan(sys.argv[1]) if len(sys.argv) > 1 else None
+    plan = byteways.open_plan(sys.argv[1]) if len(sys.argv) > 1 else None
     cache = [torch.randn(SHAPE, dtype=torch.bfloat16, device="cuda") for _ in range(LAYERS)]
     host = [torch.empty(SHAPE, dtype=torch.bfloat16, pin_memory=True) for _ in range(LAYERS)]
     before = [tensor.clone() for tensor in cache]

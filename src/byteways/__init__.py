@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from byteways.copying.copies import swap_blocks_batch as swap_blocks_batch
     from byteways.copying.fast import fast_copies as fast_copies
     from byteways.copying.native_library import CopyError as CopyError
-    from byteways.copying.plans import CopyPlan as CopyPlan
+    from byteways.copying.plans import OpenPlan as OpenPlan
     from byteways.copying.plans import PlanWarning as PlanWarning
+    from byteways.copying.plans import open_plan as open_plan
     from byteways.errors import BytewaysError as BytewaysError
     from byteways.library import Run as Run
     from byteways.library import RunWarning as RunWarning
@@ -32,13 +33,13 @@ _PLACES = {
     **dict.fromkeys(("copy_", "copy_blocks", "swap_blocks_batch"), "byteways.copying.copies"),
     "fast_copies": "byteways.copying.fast",
     "CopyError": "byteways.copying.native_library",
-    **dict.fromkeys(("CopyPlan", "PlanWarning"), "byteways.copying.plans"),
+    **dict.fromkeys(("OpenPlan", "PlanWarning", "open_plan"), "byteways.copying.plans"),
     **dict.fromkeys(("Run", "RunWarning", "compare", "load", "measure"), "byteways.library"),
 }
 
 __all__ = [
-    *("BytewaysError", "CopyError", "CopyPlan", "PlanWarning", "Run", "RunWarning", "__version__"),
-    *("compare", "copy_", "copy_blocks", "fast_copies", "load", "measure", "swap_blocks_batch"),
+    *("BytewaysError", "CopyError", "OpenPlan", "PlanWarning", "Run", "RunWarning", "__version__"),
+    *("compare", "copy_", "copy_blocks", "fast_copies", "load", "measure", "open_plan", "swap_blocks_batch"),
 ]
 
 

@@ -63,7 +63,7 @@ def torch() -> Any:
 
 
 @pytest.fixture
-def plan(torch: Any, tmp_path: Path) -> Iterator[byteways.CopyPlan]:
+def plan(torch: Any, tmp_path: Path) -> Iterator[byteways.OpenPlan]:
     """A plan by which every copy between pinned memory and GPU 0 has a faster method than the default."""
     lines = driver_and_gpu()
     for path in ("path host gpu0 by gpu0", "path gpu0 host by gpu0"):
@@ -72,7 +72,7 @@ def plan(torch: Any, tmp_path: Path) -> Iterator[byteways.CopyPlan]:
         lines += ["method batch", *grid(LARGE, 500, "+")]
     file = tmp_path / "machine.plan"
     file.write_text(checked(*lines), encoding="utf-8")
-    with byteways.CopyPlan(file) as opened:
+    with byteways.open_plan(file) as opened:
         assert opened.warning == ""
         yield opened
         torch.cuda.synchronize()
@@ -82,7 +82,7 @@ def pinned(torch: Any, count: int, **more: Any) -> Any:
     return torch.randn(count, **more).pin_memory()
 
 
-def test_tensors_both_ways(torch: Any, plan: byteways.CopyPlan) -> None:
+def test_tensors_both_ways(torch: Any, plan: byteways.OpenPlan) -> None:
     """Catches wrong bytes, a copy in another stream, and a change that autograd does not see."""
     for kind in (torch.float32, torch.bfloat16):
         host = pinned(torch, 3 * MIB + 1).to(kind).pin_memory()
@@ -96,7 +96,7 @@ def test_tensors_both_ways(torch: Any, plan: byteways.CopyPlan) -> None:
     assert plan.statistics().calls["batch"] == 4
 
 
-def test_what_is_left_to_pytorch(torch: Any, plan: byteways.CopyPlan) -> None:
+def test_what_is_left_to_pytorch(torch: Any, plan: byteways.OpenPlan) -> None:
     """Catches bytes copied where values must be converted, moved apart, or recorded for gradients."""
     host = pinned(torch, MIB).view(1024, 1024)
     gpu = torch.zeros(1024, 1024, device="cuda")
@@ -111,7 +111,7 @@ def test_what_is_left_to_pytorch(torch: Any, plan: byteways.CopyPlan) -> None:
     assert sum(plan.statistics().calls.values()) == 0
 
 
-def test_pinned_memory_in_use_is_not_given_away(torch: Any, plan: byteways.CopyPlan) -> None:
+def test_pinned_memory_in_use_is_not_given_away(torch: Any, plan: byteways.OpenPlan) -> None:
     """Catches a freed tensor whose memory PyTorch gives to the next one while it is still being read."""
     host = pinned(torch, 16 * MIB)
     address, expected = host.data_ptr(), host.clone()
@@ -129,7 +129,7 @@ def pointers(base: Any, numbers: list[int]) -> Any:
     return import_module("torch").tensor(numbers) * BLOCK + base.data_ptr()
 
 
-def test_blocks_by_the_kernel(torch: Any, plan: byteways.CopyPlan) -> None:
+def test_blocks_by_the_kernel(torch: Any, plan: byteways.OpenPlan) -> None:
     """Catches wrong blocks, vLLM's call in the wrong direction, and a plan that is not prepared."""
     host, gpu = pinned(torch, 64 * BLOCK // 4), torch.zeros(64 * BLOCK // 4, device="cuda")
     to, at = list(range(0, 64, 2)), list(range(63, 31, -1))
@@ -144,7 +144,7 @@ def test_blocks_by_the_kernel(torch: Any, plan: byteways.CopyPlan) -> None:
     assert torch.equal(host.view(64, -1)[at], rows[to])
 
 
-def test_a_graph_repeats_the_blocks(torch: Any, plan: byteways.CopyPlan) -> None:
+def test_a_graph_repeats_the_blocks(torch: Any, plan: byteways.OpenPlan) -> None:
     """Catches a copy that breaks the capture, or happens when it is captured only."""
     host, gpu = pinned(torch, 64 * BLOCK // 4), torch.zeros(64 * BLOCK // 4, device="cuda")
     lists = pointers(gpu, list(range(64))), pointers(host, list(range(64)))
@@ -196,7 +196,7 @@ def test_operators_keep_pytorchs_rules(torch: Any) -> None:
         torch.ops.byteways.swap_blocks(host, gpu, BLOCK, torch.tensor([[0, 8]]))
 
 
-def test_fast_copies(torch: Any, plan: byteways.CopyPlan) -> None:
+def test_fast_copies(torch: Any, plan: byteways.OpenPlan) -> None:
     """Catches copies that are not intercepted, are wrong, or are intercepted where PyTorch does more."""
     host, small, pageable = pinned(torch, MIB), pinned(torch, 100), torch.randn(MIB)
     parameter = torch.nn.Linear(1024, 1024)
@@ -233,7 +233,7 @@ def test_fast_copies(torch: Any, plan: byteways.CopyPlan) -> None:
     assert copies() == 7
 
 
-def test_a_thread_without_a_context(torch: Any, plan: byteways.CopyPlan) -> None:
+def test_a_thread_without_a_context(torch: Any, plan: byteways.OpenPlan) -> None:
     """Catches a driver call that fails in a thread that has not used the GPU yet."""
     host, gpu, errors = pinned(torch, MIB), torch.zeros(MIB, device="cuda"), []
 
@@ -250,7 +250,7 @@ def test_a_thread_without_a_context(torch: Any, plan: byteways.CopyPlan) -> None
     assert errors == [] and torch.equal(gpu.cpu(), host)
 
 
-def test_another_gpu_than_the_current_one(torch: Any, plan: byteways.CopyPlan) -> None:
+def test_another_gpu_than_the_current_one(torch: Any, plan: byteways.OpenPlan) -> None:
     """Catches a copy in the current GPU's stream, and one between GPUs that does not wait."""
     if torch.cuda.device_count() < 2:
         pytest.skip("two GPUs are needed")

@@ -1,4 +1,4 @@
-"""byteways.copy_, copy_blocks and CopyPlan with the real library, on simulated machines."""
+"""byteways.copy_, copy_blocks and open_plan with the real library, on simulated machines."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ BATCH = ("path host gpu0 by gpu0", "method default", "row 4096 16:16000", "metho
 BOTH = pytest.mark.parametrize("vendor", ["cuda", "hip"])
 
 
-def plan_of(program: Program, *lines: str) -> byteways.CopyPlan:
+def plan_of(program: Program, *lines: str) -> byteways.OpenPlan:
     """A plan of this machine with these lines, read from a file."""
     file = Path(f"/dev/shm/byteways-plan-{os.getpid()}")
     file.write_text(of.checked(*program.key(), *lines), encoding="utf-8")
     try:
-        return byteways.CopyPlan(file)
+        return byteways.open_plan(file)
     finally:
         file.unlink()
 
@@ -105,7 +105,7 @@ def test_what_the_library_refuses() -> None:
         for call in (
             lambda: byteways.copy_blocks(shifted, array("q", [source]), BLOCK),
             lambda: byteways.copy_blocks(array("q", [0]), array("q", [source]), BLOCK),
-            lambda: byteways.CopyPlan("/none.plan"),
+            lambda: byteways.open_plan("/none.plan"),
             lambda: plan_of(program, "path host gpu0 by gpu0", "nonsense"),
             lambda: plan_of(program, *BATCH).allow_peers([7]),
         ):

@@ -330,7 +330,7 @@ def test_a_plan_is_prepared_once_for_each_gpu(
 ) -> None:
     """Catches a GPU that copies by the driver's calls for ever, and memory allocated within a capture."""
     cuda = packages(monkeypatch)
-    plan = byteways.CopyPlan(tmp_path)
+    plan = byteways.open_plan(tmp_path)
     cuda.capturing = True
     byteways.copy_blocks(POINTERS, POINTERS, 0, plan=plan)
     assert not library.named("bw_plan_prepare") and cuda.bound == 0
@@ -371,7 +371,7 @@ def test_which_plan_is_used(
     monkeypatch.setenv("BYTEWAYS_PLAN", "/named/but missing.plan")
     assert used() == [b"/named/but missing.plan"]
     assert used("/given.plan") == [b"/given.plan"]
-    assert used(byteways.CopyPlan("/given.plan")) == []
+    assert used(byteways.open_plan("/given.plan")) == []
 
 
 def test_a_plan_that_cannot_be_opened(library: FakeCopyLibrary) -> None:
@@ -394,7 +394,7 @@ def test_a_plan_that_is_of_no_use_warns_once(library: FakeCopyLibrary) -> None:
 
 def test_what_a_plan_says(library: FakeCopyLibrary) -> None:
     """Catches structures that are read at other places than the library writes them."""
-    with byteways.CopyPlan("/some.plan") as plan:
+    with byteways.open_plan("/some.plan") as plan:
         choice = plan.choose([0x1000], [0x2000], 4096)
         assert (choice.method, choice.fallback, choice.time_ns, choice.default_ns) == (
             "kernel",

@@ -8,7 +8,7 @@ from typing import Any
 from byteways.copying.arrays import ArrayMemory, memory_of
 from byteways.copying.frameworks import CopyQueue, queue_of, torch_module
 from byteways.copying.native_library import copy_library
-from byteways.copying.plans import CopyPlan, PlanArgument, plan_of
+from byteways.copying.plans import OpenPlan, PlanArgument, plan_of
 from byteways.copying.torch_tensors import copy_tensor, in_stream, is_plain_pair
 from byteways.errors import BytewaysError
 
@@ -125,11 +125,11 @@ def _copy_tensors(torch: Any, dst: Any, src: Any, stream: object, plan: PlanArgu
     return dst
 
 
-def _copy_bytes(queue: CopyQueue, plan: CopyPlan | None, dst: int, src: int, size_bytes: int) -> None:
+def _copy_bytes(queue: CopyQueue, plan: OpenPlan | None, dst: int, src: int, size_bytes: int) -> None:
     _call(queue, plan, "bw_copy", dst, src, size_bytes)
 
 
-def _call(queue: CopyQueue, plan: CopyPlan | None, function: str, *arguments: int) -> None:
+def _call(queue: CopyQueue, plan: OpenPlan | None, function: str, *arguments: int) -> None:
     """Calls a function that copies, with the GPU current and the plan prepared for it."""
     with queue.scope:
         if plan is not None and queue.gpu is not None:

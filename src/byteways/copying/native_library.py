@@ -35,6 +35,7 @@ COPY_METHODS = ("default", "batch", "kernel", "bulk", "relay")
 COPY_FALLBACKS = (
     *("none", "switched-off", "other-machine", "not-prepared", "memory", "not-measured", "no-lead"),
     *("capturing", "busy", "not-allowed", "failed", "other-context"),
+    "not-aligned",
 )
 
 

@@ -59,21 +59,8 @@ class CopyStatistics:
     staging_bytes: int
 
 
-class CopyPlan:
-    """An open plan, as `byteways plan RUN -o FILE` writes it.
-
-    `with byteways.CopyPlan(path) as plan:` closes it at the end; close() waits for the plan's own copies.
-
-    Args:
-        path: The file.
-
-    Raises:
-        CopyError: The file cannot be read, or is damaged.
-        BytewaysError: The copy library cannot be used.
-
-    Warns:
-        PlanWarning: The plan is of another machine, or cannot be used in full.
-    """
+class OpenPlan:
+    """A plan that open_plan() has opened."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -85,7 +72,7 @@ class CopyPlan:
         self._library.checked_call(what, "bw_plan_open", os.fsencode(self.path), ctypes.byref(found))
         self._plan = found.value
         if text := self.warning:
-            warnings.warn(f"{self.path}: {text}", PlanWarning, stacklevel=2)
+            warnings.warn(f"{self.path}: {text}", PlanWarning, stacklevel=3)
 
     @property
     def handle(self) -> int:
@@ -191,7 +178,7 @@ class CopyPlan:
             self._library.functions["bw_plan_close"](self._plan)
             self._plan = None
 
-    def __enter__(self) -> CopyPlan:
+    def __enter__(self) -> OpenPlan:
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -206,11 +193,27 @@ def _named(names: Sequence[str], number: int) -> str:
     return names[number] if 0 <= number < len(names) else "unknown"
 
 
+def open_plan(path: str | os.PathLike[str]) -> OpenPlan:
+    """Opens a plan, as `byteways plan RUN -o FILE` writes it; `with` closes it at the end.
+
+    Args:
+        path: The file.
+
+    Raises:
+        CopyError: The file cannot be read, or is damaged.
+        BytewaysError: The copy library cannot be used.
+
+    Warns:
+        PlanWarning: The plan is of another machine, or cannot be used in full.
+    """
+    return OpenPlan(path)
+
+
 #: How a plan is given to a copy: an open plan, a file, or None for this host's.
-PlanArgument = CopyPlan | str | os.PathLike[str] | None
+PlanArgument = OpenPlan | str | os.PathLike[str] | None
 
 
-def plan_of(plan: PlanArgument) -> CopyPlan | None:
+def plan_of(plan: PlanArgument) -> OpenPlan | None:
     """Returns the open plan for an argument; None: there is no plan, so that copies are the driver's calls.
 
     Raises:
@@ -218,11 +221,11 @@ def plan_of(plan: PlanArgument) -> CopyPlan | None:
     """
     if plan is None:
         return _default_plan()
-    return plan if isinstance(plan, CopyPlan) else _opened(os.fspath(plan))
+    return plan if isinstance(plan, OpenPlan) else _opened(os.fspath(plan))
 
 
 @cache
-def _default_plan() -> CopyPlan | None:
+def _default_plan() -> OpenPlan | None:
     """The plan of this host, found once in a process. A file that BYTEWAYS_PLAN names must exist."""
     file = copy_plan_file()
     if file is None or not (os.environ.get("BYTEWAYS_PLAN") or file.is_file()):
@@ -231,5 +234,5 @@ def _default_plan() -> CopyPlan | None:
 
 
 @cache
-def _opened(path: str) -> CopyPlan:
-    return CopyPlan(path)
+def _opened(path: str) -> OpenPlan:
+    return open_plan(path)

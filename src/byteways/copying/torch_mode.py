@@ -9,7 +9,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from byteways.copying.copies import copy_
-from byteways.copying.plans import CopyPlan
+from byteways.copying.plans import OpenPlan
 from byteways.copying.torch_tensors import is_plain_pair
 
 
@@ -21,7 +21,7 @@ class FastCopies(TorchFunctionMode):  # type: ignore[misc]
         least_bytes: Smaller copies are PyTorch's.
     """
 
-    def __init__(self, plan: CopyPlan, least_bytes: int) -> None:
+    def __init__(self, plan: OpenPlan, least_bytes: int) -> None:
         super().__init__()
         self._plan, self._least_bytes = plan, least_bytes
 
