@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import math
 import random
 import statistics
 import sys
@@ -37,7 +36,7 @@ import torch
 
 import byteways
 from byteways.copying.plans import plan_of
-from peer_runs import ratio_text
+from peer_runs import interval_of_median, ratio_text
 
 #: Elements as large as those of bfloat16, of which every pattern equals itself.
 CACHE_TYPE = torch.int16
@@ -222,15 +221,6 @@ def is_correct(transfer: Transfer) -> bool:
     )
 
 
-def interval_of_median(values: Sequence[float]) -> tuple[float, float]:
-    """At least 95 % confidence by order statistics; the least and the greatest of too few values."""
-    ordered, count = sorted(values), len(values)
-    below, rank = 0.0, 0
-    while (below := below + math.comb(count, rank) / 2**count) <= 0.025:
-        rank += 1
-    return ordered[max(rank - 1, 0)], ordered[count - max(rank, 1)]
-
-
 def random_caches(arguments: argparse.Namespace, heads: int) -> tuple[list[Any], list[Any]]:
     """Tensors of all layers on the GPU and in pinned memory, of random data without zeros."""
     shape = (2, arguments.blocks, arguments.block_tokens, heads, arguments.head_size)
@@ -354,6 +344,8 @@ def parsed() -> argparse.Namespace:
 
 def main() -> None:
     arguments = parsed()
+    if not torch.cuda.is_available():
+        raise SystemExit("PyTorch finds no GPU")
     random.seed(arguments.seed)
     torch.manual_seed(arguments.seed)
     plan = plan_of(arguments.plan)

@@ -91,6 +91,18 @@ def own_records(
     return records
 
 
+def interval_of_median(values: Sequence[float]) -> tuple[float, float]:
+    """Interval of the median with 95 % confidence at least, by order statistics.
+
+    Fewer than six values have none: it is then the range of the values.
+    """
+    ordered, count = sorted(values), len(values)
+    below, rank = 0.0, 0
+    while (below := below + math.comb(count, rank) / 2**count) <= 0.025:
+        rank += 1
+    return ordered[max(rank - 1, 0)], ordered[count - max(rank, 1)]
+
+
 def ratio_of(ratios: Sequence[float]) -> tuple[float, float, float]:
     """Geometric mean of ratios and its 95 % interval (Student's t over their logarithms).
 

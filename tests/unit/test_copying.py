@@ -42,17 +42,22 @@ def library(monkeypatch: pytest.MonkeyPatch) -> FakeCopyLibrary:
 
 
 class Exporter:
-    """An array that offers DLPack alone, of an older producer or a newer one."""
+    """An array that offers DLPack alone, of an older producer or a newer one.
 
-    def __init__(self, data: np.ndarray, newer: bool) -> None:
-        self._data, self._newer = data, newer
+    `device`: what it says of its memory, which is the host's. `streams`: those that it was asked for.
+    """
+
+    def __init__(self, data: np.ndarray, newer: bool, device: tuple[int, int] = (1, 0)) -> None:
+        self._data, self._newer, self._device = data, newer, device
+        self.streams: list[Any] = []
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self._data.__dlpack_device__()
+        return self._device
 
-    def __dlpack__(self, **arguments: Any) -> object:
+    def __dlpack__(self, *, stream: Any = None, **arguments: Any) -> object:
         if arguments and not self._newer:
             raise TypeError("unexpected keyword")
+        self.streams.append(stream)
         return self._data.__dlpack__(**arguments)
 
 
@@ -151,6 +156,19 @@ def test_an_array_of_a_gpu(library: FakeCopyLibrary) -> None:
     interface = {"data": (memory.ctypes.data, False), "shape": (3, 4), "typestr": "<f4", "strides": (16, 4)}
     byteways.copy_(SimpleNamespace(__cuda_array_interface__=interface), FLOATS)
     assert (memory == FLOATS).all()
+
+
+@pytest.mark.parametrize(
+    ("device", "stream", "asked"),
+    [((2, 0), None, 1), ((2, 0), 77, 77), ((10, 0), None, 0), ((3, 0), 77, None)],
+)
+def test_the_stream_that_a_producer_is_asked_for(
+    library: FakeCopyLibrary, device: Any, stream: Any, asked: Any
+) -> None:
+    """Catches data that its producer still writes, and the default stream of the other vendor."""
+    exporter = Exporter(FLOATS, True, device)
+    byteways.copy_(np.zeros_like(FLOATS), exporter, stream=stream)
+    assert exporter.streams == [asked]
 
 
 # --- copy_blocks

@@ -23,6 +23,13 @@ def test_interval_has_the_quantile_of_its_number_of_pairs() -> None:
     assert peer_runs.ratio_text([0.990050, 1.010050] * 3) == "ratio 1.000 (0.989 to 1.012)"
 
 
+@pytest.mark.parametrize(("count", "least", "greatest"), [(5, 0, 4), (6, 0, 5), (15, 3, 11), (40, 13, 26)])
+def test_interval_of_a_median(count: int, least: int, greatest: int) -> None:
+    """Catches a rank too many: the 4th and the 12th of 15 values enclose the median with 96.5 %."""
+    values = [*reversed(range(count))]
+    assert peer_runs.interval_of_median(values) == (least, greatest)
+
+
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [

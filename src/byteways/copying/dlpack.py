@@ -15,7 +15,8 @@ _TYPES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
 _BOOL = 6
 #: DLPACK_FLAG_BITMASK_READ_ONLY
 _READ_ONLY = 1
-#: What a producer takes for the legacy default stream, as 0 is ambiguous (array API, `__dlpack__`).
+_ROCM = 10
+#: What a producer of CUDA takes for the legacy default stream, which is 0 for ROCm (array API, `__dlpack__`).
 _DEFAULT_STREAM = 1
 
 
@@ -73,7 +74,8 @@ def from_dlpack(array: Any, stream: int) -> dict[str, Any]:
             hint="move it to the host first",
         )
     on_gpu = kind in _GPU_MEMORY
-    capsule = _capsule(array, {"stream": stream or _DEFAULT_STREAM} if on_gpu else {})
+    asked = stream or (0 if kind == _ROCM else _DEFAULT_STREAM)
+    capsule = _capsule(array, {"stream": asked} if on_gpu else {})
     versioned = _is_capsule(capsule, b"dltensor_versioned")
     address = _pointer_in(capsule, b"dltensor_versioned" if versioned else b"dltensor")
     managed = _VersionedTensor.from_address(address) if versioned else None
