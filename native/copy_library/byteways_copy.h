@@ -113,7 +113,7 @@ enum bw_fallback {
   BW_FALLBACK_SWITCHED_OFF = 1,   /* BYTEWAYS_COPY=off */
   BW_FALLBACK_OTHER_MACHINE = 2,  /* the plan is not of this machine or driver */
   BW_FALLBACK_NOT_PREPARED = 3,   /* bw_plan_prepare() was not called for the stream's GPU */
-  BW_FALLBACK_MEMORY = 4,         /* pageable or managed memory, or memory unknown to the driver */
+  BW_FALLBACK_MEMORY = 4,         /* pageable, managed or unknown memory, or another GPU's for a kernel */
   BW_FALLBACK_NOT_MEASURED = 5,   /* these places, this size or this count are not in the plan */
   BW_FALLBACK_NO_LEAD = 6,        /* measured, and the driver's call is the best that is known */
   BW_FALLBACK_CAPTURING = 7,      /* the better method cannot be captured into a graph */

@@ -53,8 +53,11 @@ int Kernels::allocate() {
   return 0;
 }
 
-// Freeing pinned memory waits for kernels that may read it.
+// Lists are freed when no kernel reads them any more, but for those of graphs, which the program has
+// destroyed.
 Kernels::~Kernels() {
+  for (const Lease& lease : leases_)
+    if (lease.recorded) driver_->synchronize_event(lease.event);
   for (void* chunk : memory_)
     if (chunk != nullptr) driver_->free_pinned(chunk);
   for (const Event event : events_)

@@ -73,6 +73,7 @@ int no_driver() { return is_forked() ? fail(BW_FORKED) : fail(BW_NO_DRIVER, miss
 int check(const Blocks& blocks, const Survey& seen) {
   if (seen.null_block != SIZE_MAX)
     return fail(BW_NULL_POINTER, "of block " + std::to_string(seen.null_block));
+  if (seen.total_bytes == 0) return 0;
   const std::optional<Conflict> conflict = find_conflict(blocks, seen);
   if (!conflict) return 0;
   return fail(BW_OVERLAP, "block " + std::to_string(conflict->writer) + " writes what block " +
@@ -152,7 +153,8 @@ constexpr const char* kFallbacks[] = {
     "BYTEWAYS_COPY=off",
     "the plan is of another machine or driver",
     "the plan was not prepared for the GPU of the stream",
-    "the memory is pageable, managed or unknown to the driver",
+    "the memory is pageable, managed, unknown to the driver, or of a GPU that the faster method may not "
+    "reach",
     "these places, this size or this count were not measured",
     "no method has a measured lead over the driver's call",
     "the faster method cannot be captured into a graph",

@@ -95,6 +95,9 @@ int Plan::obstacle(const Grid& grid, const Request& request, const Prepared& pre
       return relays_.are_idle(grid, request.stream) ? BW_FALLBACK_NONE : BW_FALLBACK_BUSY;
     }
     case BW_METHOD_KERNEL:
+      // Of another GPU's memory nobody knows whether a kernel here has access; to try would end the context.
+      for (const int end : {request.from, request.to})
+        if (end != kHost && end != request.by) return BW_FALLBACK_MEMORY;
       if ((request.seen->bits & 15) != 0) return BW_FALLBACK_NOT_ALIGNED;
       if (!request.capturing) return BW_FALLBACK_NONE;
       return prepared.kernels->has_room_for_graph(request.blocks, *request.seen) ? BW_FALLBACK_NONE

@@ -15,7 +15,9 @@ namespace byteways::copy_library {
 class Relays {
  public:
   explicit Relays(Driver& driver) : driver_(&driver) {}
-  ~Relays() { release(); }
+  ~Relays() {
+    if (!is_forked()) release();
+  }
 
   // Allocates `depth` chains with pieces of `piece_bytes` on a GPU. Returns the driver's code; on a failure
   // nothing is left allocated.

@@ -52,7 +52,8 @@ class Driver {
   virtual bool is_capturing(Stream stream) const = 0;  // true as well when the driver does not say
   virtual Extent extent(const void* data) const = 0;
   virtual int record(Event event, Stream stream) const = 0;
-  virtual int query(Event event) const = 0;  // 0, kNotReady, or a failure
+  // 0, kNotReady, or a failure. Does not disturb a capture by another thread.
+  virtual int query(Event event) const = 0;
   virtual int wait(Stream stream, Event event) const = 0;
   virtual int launch(Kernel kernel, unsigned blocks, unsigned threads, unsigned shared_bytes, Stream stream,
                      void** parameters) const = 0;
@@ -75,6 +76,7 @@ class Driver {
   virtual int create_event(Event* event, bool timed) const = 0;
   virtual int destroy_event(Event event) const = 0;
   virtual int synchronize(Stream stream) const = 0;
+  virtual int synchronize_event(Event event) const = 0;
   virtual int elapsed_ms(float* milliseconds, Event begin, Event end) const = 0;
   virtual int load_module(Module* module, const void* image) const = 0;
   virtual int get_kernel(Kernel* kernel, Module module, const char* name) const = 0;

@@ -32,6 +32,7 @@ GUIDES = tuple(
         "guides/for-code-authors",
         "guides/for-researchers",
         "guides/without-the-machine",
+        "guides/copy-library",
     )
 )
 #: Pages whose examples are run.

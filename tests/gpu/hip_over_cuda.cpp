@@ -410,6 +410,7 @@ PASS_ON(hipStreamWaitEvent, cuda(), wait_event, (Stream stream, Event event, uns
 PASS_ON(hipEventCreateWithFlags, cuda(), create_event, (Event * event, unsigned flags), event, flags)
 PASS_ON(hipEventDestroy, cuda(), destroy_event, (Event event), event)
 PASS_ON(hipEventRecord, cuda(), record_event, (Event event, Stream stream), event, stream)
+PASS_ON(hipThreadExchangeStreamCaptureMode, cuda(), exchange_capture_mode, (int* mode), mode)
 PASS_ON(hipStreamIsCapturing, cuda(), is_capturing, (Stream stream, int* status), stream, status)
 
 PASS_ON(hipEventQuery, cuda(), query_event, (Event event), event)

@@ -492,7 +492,8 @@ def test_a_forked_child_gets_a_clear_code() -> None:
     """Catches a driver that is called in a forked child, where it may hang, and a disturbed parent."""
 
     def scene(program: Program) -> Any:
-        plan = program.open(*BATCHES)
+        plan = program.open(*KERNELS, *RELAYS[7:])
+        program.allow(plan, 1)
         source, target, data = filled(program)
         stream = program.stream()
         blocks = in_a_row(target, 16), spread(source, 16), BLOCK, stream, plan
@@ -722,6 +723,28 @@ def test_lists_in_use_are_not_waited_for() -> None:
 
     right, busy, calls = of.run(scene)
     assert right and busy == {str(of.BUSY): 6} and calls == 65
+
+
+@BOTH
+def test_a_capture_by_another_stream_is_not_disturbed(vendor: str) -> None:
+    """Catches queries of events, which drivers refuse while a stream is captured in global mode."""
+
+    def scene(program: Program) -> Any:
+        plan, stream, captured = program.open(*KERNELS, *RELAYS[7:]), program.stream(), program.stream()
+        program.allow(plan, 1)
+        source, target, _ = filled(program, 64)
+        arguments = ctypes.c_void_p(captured), 0
+        program.call("cuStreamBeginCapture_v2", "hipStreamBeginCapture", *arguments)
+        for _ in range(70):
+            program.copy_uniform(in_a_row(target, 16), in_a_row(source, 16), BLOCK, stream, plan)
+            program.library.bw_copy(source, target, 128 * KIB, stream, plan)
+            program.synchronize(stream)
+        return program.fallbacks(plan), list(program.statistics(plan).calls)
+
+    fallbacks, calls = of.run(scene, vendor=vendor)
+    # There are no kernels for HIP.
+    assert fallbacks == ({} if vendor == "cuda" else {str(of.FAILED): 70})
+    assert calls[of.RELAY] == 70 and calls[of.KERNEL] == (70 if vendor == "cuda" else 0)
 
 
 @pytest.mark.parametrize("lack", ["image", "architecture"])

@@ -22,6 +22,7 @@ constexpr int kMemoryType = 2, kDevicePointer = 3, kIsManaged = 8, kOrdinal = 9,
               kRangeBytes = 12;
 constexpr unsigned kTypeHost = 1, kTypeDevice = 2;
 constexpr std::uintptr_t kLegacyStream = 1;
+constexpr int kCaptureRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
 constexpr int kNotCapturing = 0;
 
 class CudaCopies final : public Driver {
@@ -132,7 +133,15 @@ class CudaCopies final : public Driver {
   int record(Event event, Stream stream) const override {
     return table_.record_event(static_cast<CudaTable::Event>(event), of(stream));
   }
-  int query(Event event) const override { return table_.query_event(static_cast<CudaTable::Event>(event)); }
+  // While any thread captures in global mode, the driver refuses queries, and ends the capture for them,
+  // unless the thread's mode is relaxed.
+  int query(Event event) const override {
+    int mode = kCaptureRelaxed;
+    if (table_.exchange_capture_mode) table_.exchange_capture_mode(&mode);
+    const int code = table_.query_event(static_cast<CudaTable::Event>(event));
+    if (table_.exchange_capture_mode) table_.exchange_capture_mode(&mode);
+    return code;
+  }
   int wait(Stream stream, Event event) const override {
     return table_.wait_event(of(stream), static_cast<CudaTable::Event>(event), 0u);
   }
@@ -193,6 +202,9 @@ class CudaCopies final : public Driver {
     return table_.destroy_event(static_cast<CudaTable::Event>(event));
   }
   int synchronize(Stream stream) const override { return table_.synchronize_stream(of(stream)); }
+  int synchronize_event(Event event) const override {
+    return table_.synchronize_event(static_cast<CudaTable::Event>(event));
+  }
   int elapsed_ms(float* milliseconds, Event begin, Event end) const override {
     return table_.elapsed_time(milliseconds, static_cast<CudaTable::Event>(begin),
                                static_cast<CudaTable::Event>(end));

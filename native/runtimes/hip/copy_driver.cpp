@@ -16,7 +16,8 @@ namespace {
 
 using hip::HipTable;
 
-constexpr int kNotCapturing = 0;  // hipStreamCaptureStatusNone
+constexpr int kCaptureRelaxed = 2;  // hipStreamCaptureModeRelaxed
+constexpr int kNotCapturing = 0;    // hipStreamCaptureStatusNone
 
 class HipCopies final : public Driver {
  public:
@@ -97,8 +98,14 @@ class HipCopies final : public Driver {
   int record(Event event, Stream stream) const override {
     return table_.record_event(static_cast<HipTable::Event>(event), of(stream));
   }
+  // While any thread captures in global mode, the driver refuses queries, and ends the capture for them,
+  // unless the thread's mode is relaxed.
   int query(Event event) const override {
-    return quiet(table_.query_event(static_cast<HipTable::Event>(event)));
+    int mode = kCaptureRelaxed;
+    if (table_.exchange_capture_mode) table_.exchange_capture_mode(&mode);
+    const int code = quiet(table_.query_event(static_cast<HipTable::Event>(event)));
+    if (table_.exchange_capture_mode) table_.exchange_capture_mode(&mode);
+    return code;
   }
   int wait(Stream stream, Event event) const override {
     return table_.wait_event(of(stream), static_cast<HipTable::Event>(event), 0u);
@@ -157,6 +164,9 @@ class HipCopies final : public Driver {
     return table_.destroy_event(static_cast<HipTable::Event>(event));
   }
   int synchronize(Stream stream) const override { return table_.synchronize_stream(of(stream)); }
+  int synchronize_event(Event event) const override {
+    return table_.synchronize_event(static_cast<HipTable::Event>(event));
+  }
   int elapsed_ms(float* milliseconds, Event begin, Event end) const override {
     return table_.elapsed_time(milliseconds, static_cast<HipTable::Event>(begin),
                                static_cast<HipTable::Event>(end));

@@ -43,6 +43,8 @@ constexpr ErrorWords kWords[] = {
      "unspecified launch failure"},
     {code::kNotSupported, "CUDA_ERROR_NOT_SUPPORTED", "hipErrorNotSupported", "operation not supported",
      "operation not supported"},
+    {code::kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "hipErrorStreamCaptureUnsupported",
+     "operation not permitted when stream is capturing", "operation not permitted when stream is capturing"},
     {code::kUnknown, "CUDA_ERROR_UNKNOWN", "hipErrorUnknown", "unknown error", "unknown error"},
 };
 

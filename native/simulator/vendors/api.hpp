@@ -32,7 +32,8 @@ namespace code {
 inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100,
                      kInvalidDevice = 101, kInvalidImage = 200, kInvalidContext = 201, kNoPeerAccess = 217,
                      kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
-                     kPeerAccessEnabled = 704, kLaunchFailed = 719, kNotSupported = 801, kUnknown = 999;
+                     kPeerAccessEnabled = 704, kLaunchFailed = 719, kNotSupported = 801,
+                     kCaptureUnsupported = 900, kUnknown = 999;
 }
 
 // A vendor's name and message of an error code.

@@ -12,6 +12,8 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "runtimes/gpu/memory_types.hpp"
 #include "simulator/engine/thread_state.hpp"

@@ -5,11 +5,14 @@
 #include "simulator/vendors/hip.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "runtimes/gpu/memory_types.hpp"
 #include "simulator/engine/thread_state.hpp"

@@ -50,7 +50,7 @@ def plan(
 def _summary(made: CopyPlan) -> list[str]:
     """Returns a line for each method that leads, or one that none does."""
     lines = [
-        f"{path} by streams of {path.by}: {method.name}{method.options} for {_span(method.leading)}"
+        f"{path} in streams of {path.by}: {method.name}{method.options} for {_span(method.leading)}"
         for path in made.paths
         for method in path.methods
         if method.leading
