@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+import pytest
+
+from byteways.copying import copies, plans
 from byteways.copying.native_library import CALLS, ChoiceStruct, CopyLibrary, StatisticsStruct
 
 PLAN = 0x1000
+#: Addresses of blocks, for copies of no bytes.
+POINTERS = np.array([0x1000, 0x2000])
 
 
 class FakeCopyLibrary(CopyLibrary):
@@ -69,3 +77,21 @@ class FakeCopyLibrary(CopyLibrary):
         found = StatisticsStruct.from_address(statistics)
         assert found.struct_bytes == ctypes.sizeof(StatisticsStruct)
         found.calls[2], found.bytes[2], found.fallbacks[6], found.staging_bytes = 3, 4096, 1, 64
+
+
+@contextmanager
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCopyLibrary]:
+    """Puts a library in the place of the real one, and hides packages for GPUs that are installed here."""
+    made = FakeCopyLibrary()
+    for module in (copies, plans):
+        monkeypatch.setattr(module, "copy_library", lambda: made)
+    for name in ("torch", "cupy"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    forget_plans()
+    yield made
+    forget_plans()  # the real library would crash with such a plan
+
+
+def forget_plans() -> None:
+    plans._default_plan.cache_clear()
+    plans._opened.cache_clear()
