@@ -302,14 +302,14 @@ def measured(
 
 
 def report(found: dict[tuple[str, str], list[dict[str, float]]]) -> None:
-    print(f"{'ms':16}" + "".join(f"{column:>28}" for column in COLUMNS))
+    print(f"{'ms':16}" + "".join(f"{column:>32}" for column in COLUMNS))
     for (direction, name), rounds in sorted(found.items()):
         cells = []
         for column in COLUMNS:
             values = [each[column] for each in rounds]
             low, high = interval_of_median(values)
             cells.append(f"{statistics.median(values):.3f} ({low:.3f} to {high:.3f})")
-        print(f"{direction:4}{name:12}" + "".join(f"{cell:>28}" for cell in cells))
+        print(f"{direction:4}{name:12}" + "".join(f"{cell:>32}" for cell in cells))
     for (direction, name), rounds in sorted(found.items()):
         own = found.get((direction, OURS))
         if name != OURS and own:

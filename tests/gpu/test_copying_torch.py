@@ -113,13 +113,16 @@ def test_what_is_left_to_pytorch(torch: Any, plan: byteways.OpenPlan) -> None:
 
 def test_pinned_memory_in_use_is_not_given_away(torch: Any, plan: byteways.OpenPlan) -> None:
     """Catches a freed tensor whose memory PyTorch gives to the next one while it is still being read."""
-    host = pinned(torch, 16 * MIB)
+    host = pinned(torch, 32 * MIB)
     address, expected = host.data_ptr(), host.clone()
-    gpu = torch.empty_like(host, device="cuda")
+    gpu = torch.zeros_like(host, device="cuda")
+    byteways.copy_(gpu, host, plan=plan)  # prepares the plan, which may wait
+    gpu.zero_()
+    torch.cuda.synchronize()
     torch.cuda._sleep(10**9)  # half a second and more
     byteways.copy_(gpu, host, plan=plan)
     del host
-    other = torch.empty(16 * MIB, pin_memory=True)
+    other = torch.empty(32 * MIB, pin_memory=True)
     assert other.data_ptr() != address
     other.zero_()
     assert torch.equal(gpu.cpu(), expected)
