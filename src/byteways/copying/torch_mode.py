@@ -42,7 +42,7 @@ class FastCopies(TorchFunctionMode):  # type: ignore[misc]
     def _copied(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Does a copy with the library; None: it is left to PyTorch."""
         if func is torch.Tensor.copy_:
-            pair = _ends_of_copy(self._least_bytes, *args, **kwargs)
+            pair = _ends_of_copy(self._least_bytes, *args[:2]) if len(args) >= 2 else None
         else:
             pair = _ends_of_move(self._least_bytes, func, args, kwargs)
         if pair is None:
@@ -58,9 +58,7 @@ class FastCopies(TorchFunctionMode):  # type: ignore[misc]
 _INTERCEPTED = {torch.Tensor.copy_, torch.Tensor.to, torch.Tensor.cuda}
 
 
-def _ends_of_copy(
-    least_bytes: int, dst: Any, src: Any, non_blocking: bool = False
-) -> tuple[torch.Tensor, torch.Tensor] | None:
+def _ends_of_copy(least_bytes: int, dst: Any, src: Any) -> tuple[torch.Tensor, torch.Tensor] | None:
     """Returns destination and source of Tensor.copy_ if the library shall copy."""
     if not isinstance(src, torch.Tensor) or not _is_large(dst, least_bytes) or dst.is_cuda == src.is_cuda:
         return None
