@@ -173,10 +173,12 @@ def test_a_lost_map_is_no_proof() -> None:
 
 def test_more_blocks_than_one_list_names() -> None:
     """Catches the blocks of a second launch that are moved by the first one's list, or not checked."""
-    size, options = 33_000 * 8, {"block_bytes": 8, "batch": 1, "samples": 3, **METHODS["kernel"]}
+    # In order: the simulator keeps the blocks of each launch as one rule.
+    size, options = 33_000 * 8, {"block_bytes": 8, "layout": "strided", "pitch_bytes": 16}
+    options |= METHODS["kernel"]
     got = played(toy.nvidia(), (HOST, GPU), "gpu0", size, 4 * size, **options)
     assert got["verified"] and got["checked"] >= size
-    sheet = toy.nvidia(faults__0=f"corrupt:cpu0>gpu0:word={2 * 33_000 - 1}")  # the last place of a slot
+    sheet = toy.nvidia(faults__0=f"corrupt:cpu0>gpu0:word={33_000 - 1}")
     assert not played(sheet, (HOST, GPU), "gpu0", size, 4 * size, **options)["verified"]
 
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "interfaces/blocks/divisor.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
 
 namespace byteways {
@@ -26,7 +27,7 @@ BlocksKernel::BlocksKernel(const Flow& flow, std::uint64_t block_bytes, std::uin
   arguments_.access_bytes = static_cast<unsigned>(widest_access(addresses | block_bytes));
   arguments_.per_block = static_cast<unsigned>(accesses(block_bytes, addresses));
   arguments_.fence = must_fence(*flow.executor, flow.destination->device()) ? 1u : 0u;
-  set_divisor(arguments_.per_block, arguments_.factor, arguments_.shift);
+  set_divisor(arguments_);
   choice_ = choose_kernel(flow, {"copy_blocks", "copy_blocks", "copy_blocks_resident"},
                           most_blocks * arguments_.per_block, kTileAccesses);
   const unsigned tiles = choice_.kernel.name == "copy_blocks" ? 1 : 2;

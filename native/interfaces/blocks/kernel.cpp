@@ -1,6 +1,7 @@
 // Interfaces `kernel-blocks` and `bulk-blocks` on a GPU, `memcpy-blocks` on a CPU: scattered blocks by the
 // executor's own loads and stores.
 #include "interfaces/blocks/blocks_kernel.hpp"
+#include "interfaces/blocks/divisor.hpp"
 #include "interfaces/kernel_copy/bulk_shape.hpp"
 #include "interfaces/registry.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
@@ -36,7 +37,7 @@ class BulkBlocks final : public ListedBlocks {
     arguments_.per_block = static_cast<unsigned>(shape.piece_chunks);
     arguments_.chunk_bytes = shape.chunk_bytes;
     arguments_.stages = shape.stages;
-    set_divisor(arguments_.per_block, arguments_.factor, arguments_.shift);
+    set_divisor(arguments_);
     traits_.shape = shape.launch;
     moved_by_own("bulk-copy instructions of a kernel that this process launched");
   }
