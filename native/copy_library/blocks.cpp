@@ -148,24 +148,25 @@ std::optional<Conflict> find_conflict(const Blocks& blocks, const Survey& seen) 
   return conflict_of_uniform(uniform, reads);
 }
 
-std::vector<Extent>& Extents::known() {
-  static thread_local std::vector<Extent> extents;
+Extents::Known& Extents::known() {
+  static thread_local Known extents;
   return extents;
 }
 
+// The blocks of a call lie in few allocations, in any order: a table by parts of addresses finds most of them
+// without a search.
 const Extent& Extents::find(std::uintptr_t address) {
-  std::vector<Extent>& extents = known();
-  const auto holds = [&](std::size_t k) { return extents[k].begin <= address && address < extents[k].end; };
-  if (last_ < extents.size() && holds(last_)) return extents[last_];
-  const auto begins_before = [&](const Extent& extent) { return extent.begin <= address; };
-  auto after = std::partition_point(extents.begin(), extents.end(), begins_before);
-  last_ = static_cast<std::size_t>(after - extents.begin());
-  if (last_ != 0 && holds(last_ - 1)) return extents[--last_];
-  const Extent found = driver_->extent(reinterpret_cast<const void*>(address));
-  const auto at = std::partition_point(extents.begin(), extents.end(),
-                                       [&](const Extent& extent) { return extent.begin < found.begin; });
-  last_ = static_cast<std::size_t>(at - extents.begin());
-  return *extents.insert(at, found);
+  const auto holds = [&](const Extent& extent) { return extent.begin <= address && address < extent.end; };
+  std::uint16_t& slot = known_->by_address[(address >> kPartBits) % known_->by_address.size()];
+  if (slot != 0 && holds(known_->extents[slot - 1u])) return known_->extents[slot - 1u];
+  auto found = std::find_if(known_->extents.begin(), known_->extents.end(), holds);
+  if (found == known_->extents.end()) {
+    known_->extents.push_back(driver_->extent(reinterpret_cast<const void*>(address)));
+    found = known_->extents.end() - 1;
+  }
+  const auto number = static_cast<std::size_t>(found - known_->extents.begin()) + 1;
+  if (number <= UINT16_MAX) slot = static_cast<std::uint16_t>(number);
+  return *found;
 }
 
 }  // namespace byteways::copy_library

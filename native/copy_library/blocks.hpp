@@ -1,5 +1,6 @@
 // The blocks of one call: what they are, whether they overlap, and where their memory is.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -47,21 +48,29 @@ std::optional<Conflict> find_conflict(const Blocks& blocks, const Survey& seen);
 // what it says is not kept for later calls, because the memory may be another's by then.
 class Extents {
  public:
-  explicit Extents(const Driver& driver) : driver_(&driver) { known().clear(); }
+  explicit Extents(const Driver& driver) : driver_(&driver), known_(&known()) {
+    known_->extents.clear();
+    known_->by_address.fill(0);
+  }
   // The place that the range begins and ends in; kUnknown if the two differ.
   int place_of(std::uintptr_t begin, std::size_t bytes) {
-    const Extent& first = find(begin);
+    const Extent first = find(begin);
     const int place = first.place;
     if (first.end - begin >= bytes) return place;
     return find(begin + bytes - 1).place == place ? place : kUnknown;
   }
 
  private:
-  static std::vector<Extent>& known();  // of this thread, in order of addresses
+  static constexpr unsigned kPartBits = 21;  // 2 MiB, the granule of GPU memory
+  struct Known {
+    std::vector<Extent> extents;
+    std::array<std::uint16_t, 1024> by_address{};  // numbers in `extents` from 1 on; 0: none
+  };
+  static Known& known();  // of this thread
   const Extent& find(std::uintptr_t address);
 
   const Driver* driver_;
-  std::size_t last_ = 0;
+  Known* known_;
 };
 
 }  // namespace byteways::copy_library

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -89,10 +90,13 @@ def checked(*lines: str) -> str:
 class Program:
     """The driver's functions and the library's, with GPU 0 current."""
 
-    def __init__(self, sheet: str, vendor: str) -> None:
-        self.driver = ctypes.CDLL(simulator_path())
-        self.driver.bwsim_now.restype = ctypes.c_int64
-        assert self.driver.bwsim_load(sheet.encode()) == 0
+    def __init__(self, sheet: str | None, vendor: str) -> None:
+        """Loads the machine of `sheet`; without one, the CUDA driver of this machine."""
+        self.driver = ctypes.CDLL(simulator_path() if sheet else "libcuda.so.1")
+        self.simulated = sheet is not None
+        if sheet:
+            self.driver.bwsim_now.restype = ctypes.c_int64
+            assert self.driver.bwsim_load(sheet.encode()) == 0
         self.vendor = vendor
         self.library = library = ctypes.CDLL(copy_library())
         address, size = ctypes.c_void_p, ctypes.c_size_t
@@ -163,7 +167,13 @@ class Program:
     def key(self) -> list[str]:
         """The lines of a plan that name this machine."""
         lines = ["driver hip 6.2 -"] if self.vendor == "hip" else ["driver cuda 13.0 -"]
-        for number in range(2):
+        if not self.simulated:
+            version = ctypes.c_int()
+            self.call("cuDriverGetVersion", "", ctypes.byref(version))
+            lines = [f"driver cuda {version.value // 1000}.{version.value % 1000 // 10} {_release()}"]
+        count = ctypes.c_int()
+        self.call("cuDeviceGetCount", "hipGetDeviceCount", ctypes.byref(count))
+        for number in range(count.value):
             text = ctypes.create_string_buffer(64)
             self.call("cuDeviceGetPCIBusId", "hipDeviceGetPCIBusId", text, 64, number)
             uuid = ctypes.create_string_buffer(17)
@@ -233,6 +243,13 @@ class Program:
 
     def warning(self, plan: int) -> str:
         return bytes(self.library.bw_plan_warning(plan)).decode()
+
+
+def _release() -> str:
+    """The release of the CUDA driver, which is in the name of its file."""
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8")
+    found = re.search(r"/libcuda\.so\.(\d+(?:\.\d+)+)$", maps, re.MULTILINE)
+    return found[1] if found else "-"
 
 
 def write(address: int, data: bytes) -> None:

@@ -28,6 +28,7 @@ def case(interface: str = "kernel-blocks", size: int = MIB, **options: int | str
         (case(layout="strided", pitch_bytes=8 * KIB), "blocks of 16384 bytes overlap at a pitch of 8192"),
         (case(layout="strided", pitch_bytes=2**15 + 4), "pitch_bytes is a multiple of 8 bytes"),
         (case(pitch_bytes=32 * KIB), "blocks at random places have no pitch"),
+        (case("bulk-blocks", block_bytes=24, size=24 * KIB), "multiples of 16 bytes, and block_bytes = 24"),
         (case(size=GIB, block_bytes=512), "at most 1048576 blocks"),
         (case("copy-blocks", submit="graph", pace="one-at-a-time"), "cannot wait for each operation"),
         (case(size=256 * GIB, block_bytes=MIB), "its buffers need"),
@@ -38,11 +39,28 @@ def test_what_cannot_be_is_refused_while_planning(what: Case, why: str) -> None:
     assert why in (refusal(what, *H200X4) or "")
 
 
-@pytest.mark.parametrize("interface", ["copy-blocks", "kernel-blocks"])
+@pytest.mark.parametrize("interface", ["copy-blocks", "kernel-blocks", "bulk-blocks"])
 def test_what_can_be_is_planned(interface: str) -> None:
     """Catches a rule for contiguous bytes or rows that refuses blocks."""
     assert refusal(case(interface), *H200X4) is None
     assert refusal(case(interface, layout="strided", pitch_bytes=64 * KIB), *H200X4) is None
+
+
+@pytest.mark.parametrize(
+    ("ends", "options", "why"),
+    [
+        (("gpu0:device", "gpu1:device"), {}, "between the host and a GPU, not on gpu0>gpu1"),
+        (("cpu0:managed", "gpu0:device"), {}, "pages of managed memory would migrate"),
+        (("cpu0:pinned", "gpu0:device"), {"threads": 1000}, "1000 threads exceed the"),
+        (("cpu0:pageable", "gpu0:device"), {"threads": 4}, None),
+        (("gpu0:device", "cpu0:pinned"), {}, None),
+    ],
+)
+def test_what_is_packed(ends: tuple[str, str], options: dict[str, int], why: str | None) -> None:
+    """Catches packing where no CPU thread has the blocks, and threads that wait for each other."""
+    flow = Flow.from_json({"source": ends[0], "destination": ends[1], "executor": "gpu0"})
+    told = refusal(Case("pack-blocks", "unidirectional", (flow,), MIB, options=options), *H200X4)
+    assert (why in (told or "")) if why else told is None
 
 
 def test_defaults() -> None:

@@ -1,0 +1,120 @@
+"""A program that moves blocks to a GPU and back by each method of libbyteways_copy, and prints the outcome.
+
+Run in a process of its own, because a driver does not survive the fork of a test's process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import random
+import time
+from typing import Any
+
+from tests.native import copy_program as of
+from tests.native.copy_program import Program
+
+COUNT, SIZE, LARGE = 512, 16 << 10, 256 << 20
+PATHS = ("path host gpu0 by gpu0", "path gpu0 host by gpu0")
+
+
+def forced(method: str, rows: tuple[str, str]) -> list[str]:
+    """Lines of a plan by which this method is always faster."""
+    return [line for path in PATHS for line in (path, "method default", rows[0], f"method {method}", rows[1])]
+
+
+BLOCKS = "row 16384 1:100 64:6400 4096:400000", "row 16384 1:10+ 64:640+ 4096:40000+"
+WHOLE = "row 268435456 1:9000000", "row 268435456 1:4000000+ parts=600000,400000"
+PLANS = {
+    "batch": forced("batch", BLOCKS),
+    "kernel": forced("kernel", BLOCKS),
+    "kernel with 32 blocks": forced("kernel blocks=32 threads=512", BLOCKS),
+    "relay": forced("relay via=gpu1 piece=4194304 depth=2", WHOLE),
+}
+
+
+class Memory:
+    """Pinned memory with a pattern, device memory for it, and pinned memory for what comes back."""
+
+    def __init__(self, program: Program, size: int) -> None:
+        self.size = size
+        self.source, self.back, self.device = program.pinned(size), program.pinned(size), program.device(size)
+        of.write(self.source, random.Random(5).randbytes(size))
+
+    def clear(self) -> None:
+        of.write(self.back, bytes(self.size))
+
+    @property
+    def right(self) -> bool:
+        return of.read(self.back, self.size) == of.read(self.source, self.size)
+
+
+def blocks_there_and_back(program: Program, memory: Memory, plan: int, stream: int) -> list[int]:
+    """Scatters blocks on the GPU and gathers them again; returns the codes."""
+    places = list(range(COUNT))
+    random.Random(6).shuffle(places)
+    row = [SIZE * k for k in range(COUNT)]
+    scattered = [memory.device + SIZE * place for place in places]
+    return [
+        program.copy_uniform(scattered, [memory.source + at for at in row], SIZE, stream, plan),
+        program.copy_uniform([memory.back + at for at in row], scattered, SIZE, stream, plan),
+    ]
+
+
+def round_trip(program: Program, name: str, lines: list[str], memory: Memory) -> dict[str, Any]:
+    plan, stream = program.open(*lines), program.stream()
+    method = getattr(of, name.split()[0].upper())
+    if name == "relay":
+        program.allow(plan, 1)
+    memory.clear()
+    if memory.size == LARGE:
+        codes = [
+            program.library.bw_copy(memory.device, memory.source, LARGE, stream, plan),
+            program.library.bw_copy(memory.back, memory.device, LARGE, stream, plan),
+        ]
+    else:
+        codes = blocks_there_and_back(program, memory, plan, stream)
+    program.synchronize(stream)
+    found = {"codes": codes, "right": memory.right, "calls": program.statistics(plan).calls[method]}
+    found["warning"] = program.warning(plan)
+    if memory.size != LARGE:
+        began = time.perf_counter_ns()
+        blocks_there_and_back(program, memory, plan, stream)
+        found["host_ns"] = (time.perf_counter_ns() - began) // 2  # Python's lists included
+    program.synchronize(stream)
+    program.library.bw_plan_close(plan)
+    return found
+
+
+def captured(program: Program, memory: Memory) -> dict[str, Any]:
+    """Both copies recorded into a graph, which runs twice."""
+    plan, stream = program.open(*PLANS["kernel"]), program.stream()
+    graph, ready = ctypes.c_void_p(), ctypes.c_void_p()
+    program.call("cuStreamBeginCapture_v2", "", ctypes.c_void_p(stream), 0)
+    codes = blocks_there_and_back(program, memory, plan, stream)
+    program.call("cuStreamEndCapture", "", ctypes.c_void_p(stream), ctypes.byref(graph))
+    program.call("cuGraphInstantiateWithFlags", "", ctypes.byref(ready), graph, ctypes.c_uint64(0))
+    right = []
+    for _ in range(2):
+        memory.clear()
+        program.call("cuGraphLaunch", "", ready, ctypes.c_void_p(stream))
+        program.synchronize(stream)
+        right.append(memory.right)
+    return {"codes": codes, "right": all(right), "calls": program.statistics(plan).calls[of.KERNEL]}
+
+
+def main() -> None:
+    program = Program(None, "cuda")
+    gpus = len(program.key()) - 1
+    small = Memory(program, COUNT * SIZE)
+    found = {
+        name: round_trip(program, name, lines, small) for name, lines in PLANS.items() if name != "relay"
+    }
+    found["captured"] = captured(program, small)
+    if gpus > 1:
+        found["relay"] = round_trip(program, "relay", PLANS["relay"], Memory(program, LARGE))
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
