@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
-import re
 import subprocess
 import sys
 import threading
@@ -16,7 +14,7 @@ from typing import Any
 import pytest
 
 import byteways
-from tests.native.copy_program import checked
+from tests.native.copy_program import Program, checked
 
 pytestmark = [
     pytest.mark.gpu,
@@ -40,23 +38,6 @@ def grid(powers: range, block_ns: int, mark: str) -> list[str]:
     ]
 
 
-def driver_and_gpu() -> list[str]:
-    """The lines of a plan that name this driver and GPU 0."""
-    driver = ctypes.CDLL("libcuda.so.1")
-    maps = Path("/proc/self/maps").read_text(encoding="utf-8")
-    release = re.search(r"libcuda\.so\.([\d.]{3,})$", maps, re.MULTILINE)
-    version, uuid, address = ctypes.c_int(), ctypes.create_string_buffer(16), ctypes.create_string_buffer(64)
-    assert driver.cuInit(0) == driver.cuDriverGetVersion(ctypes.byref(version)) == 0
-    assert driver.cuDeviceGetUuid(uuid, 0) == driver.cuDeviceGetPCIBusId(address, 64, 0) == 0
-    digits = uuid.raw.hex()
-    name = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
-    number = f"{version.value // 1000}.{version.value % 1000 // 10}"
-    return [
-        f"driver cuda {number} {release[1] if release else '-'}",
-        f"gpu 0 GPU-{name} {address.value.decode().lower()} GPU",
-    ]
-
-
 @pytest.fixture(scope="module")
 def torch() -> Any:
     return import_module("torch")
@@ -65,10 +46,10 @@ def torch() -> Any:
 @pytest.fixture
 def plan(torch: Any, tmp_path: Path) -> Iterator[byteways.OpenPlan]:
     """A plan by which every copy between pinned memory and GPU 0 has a faster method than the default."""
-    lines = driver_and_gpu()
+    lines = Program(None, "cuda").key()
     for path in ("path host gpu0 by gpu0", "path gpu0 host by gpu0"):
         lines += [path, "method default", *grid(range(12, 29), 1000, "")]
-        lines += ["method kernel blocks=64 threads=512", *grid(SMALL, 500, "+")]
+        lines += ["method kernel", *grid(SMALL, 500, "+")]
         lines += ["method batch", *grid(LARGE, 500, "+")]
     file = tmp_path / "machine.plan"
     file.write_text(checked(*lines), encoding="utf-8")
