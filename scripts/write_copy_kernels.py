@@ -10,22 +10,42 @@ import ctypes
 import hashlib
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from byteways.run.shared.library_paths import library_directories
 
 NATIVE = Path(__file__).parents[1] / "native"
-SOURCE = NATIVE / "copy_library" / "kernels.cu"
-IMAGE = NATIVE / "copy_library" / "kernels.ptx"
-#: The oldest GPUs that byteways is tried on, and the PTX version that came with them: a newer one would be
-#: refused by drivers that are older than the compiler. The kernels use nothing newer.
-ARCHITECTURE, PTX_VERSION = "compute_80", "7.0"
 
 
-def sources() -> dict[str, str]:
+@dataclass(frozen=True)
+class Image:
+    """A file of PTX, its source below native/, and the oldest GPUs that it is for.
+
+    `version` is the PTX version that came with these GPUs: drivers that are older than the compiler refuse
+    the version that it writes, and the kernels use nothing of it.
+    """
+
+    name: str
+    source: str
+    architecture: str
+    version: str
+
+    @property
+    def path(self) -> Path:
+        return NATIVE / "copy_library" / self.name
+
+
+IMAGES = (
+    Image("kernels.ptx", "copy_library/kernels.cu", "compute_80", "7.0"),
+    Image("bulk_kernels.ptx", "interfaces/blocks/bulk.cu", "compute_90", "8.0"),
+)
+
+
+def sources(image: Image) -> dict[str, str]:
     """Returns the source and all that it includes, by the names in #include."""
     found: dict[str, str] = {}
-    open_names = [SOURCE.relative_to(NATIVE).as_posix()]
+    open_names = [image.source]
     while open_names:
         name = open_names.pop()
         if name not in found:
@@ -34,21 +54,21 @@ def sources() -> dict[str, str]:
     return found
 
 
-def digest() -> str:
+def digest(image: Image) -> str:
     """Returns the digest that a current image has in its first line."""
-    text = "".join(f"{name}\n{text}\n" for name, text in sorted(sources().items()))
+    text = "".join(f"{name}\n{text}\n" for name, text in sorted(sources(image).items()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def compiled(nvrtc: ctypes.CDLL) -> str:
+def compiled(nvrtc: ctypes.CDLL, image: Image) -> str:
     """Returns the PTX."""
-    every = sources()
-    text = every.pop(SOURCE.relative_to(NATIVE).as_posix())
+    every = sources(image)
+    text = every.pop(image.source)
     program, count = ctypes.c_void_p(), len(every)
     texts = (ctypes.c_char_p * count)(*(each.encode() for each in every.values()))
     names = (ctypes.c_char_p * count)(*(each.encode() for each in every))
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernels.cu", count, texts, names)
-    options = (ctypes.c_char_p * 2)(f"--gpu-architecture={ARCHITECTURE}".encode(), b"-std=c++17")
+    options = (ctypes.c_char_p * 2)(f"--gpu-architecture={image.architecture}".encode(), b"-std=c++17")
     failed = nvrtc.nvrtcCompileProgram(program, 2, options)
     what = "ProgramLog" if failed else "PTX"
     size = ctypes.c_size_t()
@@ -61,16 +81,18 @@ def compiled(nvrtc: ctypes.CDLL) -> str:
 
 
 def main() -> None:
-    """Writes the image."""
+    """Writes the images."""
     libraries = (
         path for folder in library_directories() for path in sorted(Path(folder).glob("libnvrtc.so.*"))
     )
     found = next(libraries, None)
     if found is None:
         sys.exit("NVRTC is not there: pip install 'nvidia-cuda-nvrtc>=12.8'")
-    ptx = re.sub(r"^\.version .*$", f".version {PTX_VERSION}", compiled(ctypes.CDLL(str(found))), flags=re.M)
-    lines = [line for line in ptx.splitlines() if line and not line.startswith("//")]
-    IMAGE.write_text("\n".join([f"// sources {digest()}", *lines, ""]), encoding="utf-8")
+    nvrtc = ctypes.CDLL(str(found))
+    for image in IMAGES:
+        ptx = re.sub(r"^\.version .*$", f".version {image.version}", compiled(nvrtc, image), flags=re.M)
+        lines = [line for line in ptx.splitlines() if line and not line.startswith("//")]
+        image.path.write_text("\n".join([f"// sources {digest(image)}", *lines, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

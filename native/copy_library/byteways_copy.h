@@ -103,7 +103,7 @@ enum bw_method {
   BW_METHOD_DEFAULT = 0, /* the driver's copy call, one for each block */
   BW_METHOD_BATCH = 1,   /* cuMemcpyBatchAsync, hipMemcpyBatchAsync */
   BW_METHOD_KERNEL = 2,  /* a kernel that loads and stores */
-  BW_METHOD_BULK = 3,    /* a kernel with bulk copies: reserved */
+  BW_METHOD_BULK = 3,    /* a kernel with bulk-copy instructions (sm_90 and later) */
   BW_METHOD_RELAY = 4,   /* in parts over the links of several GPUs */
   BW_METHODS = 5
 };

@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <numeric>
 
+#include "copy_library/byteways_copy.h"
 #include "interfaces/blocks/divisor.hpp"
+#include "interfaces/kernel_copy/bulk_numbers.hpp"
 
-extern const char kCopyKernels[];  // PTX: kernels.cu, compiled by scripts/write_copy_kernels.py
+// PTX, compiled by scripts/write_copy_kernels.py from kernels.cu and interfaces/blocks/bulk.cu
+extern const char kernels_image[], bulk_kernels_image[];
 
 namespace byteways::copy_library {
 namespace {
 
-constexpr int kOldestCapability = 80;  // that the image is for
+constexpr int kOldestCapability = 80, kBulkCapability = 90;  // that the images are for
 // A simulated machine reads memory below 1 MiB that the host has written.
 constexpr std::size_t kChunkBytes = (1 << 20) - 4096;
 // Blocks of different sizes are moved in pieces of their greatest common divisor, if these are no smaller,
@@ -36,10 +39,13 @@ std::unique_ptr<Kernels> Kernels::open(const Driver& driver, int gpu, std::strin
   }
   std::unique_ptr<Kernels> made(new Kernels(driver, gpu));
   Module module = nullptr;
-  int code = driver.load_module(&module, kCopyKernels);
+  int code = driver.load_module(&module, kernels_image);
   if (code == 0) code = driver.get_kernel(&made->covering_, module, "copy_blocks");
   if (code == 0) code = driver.get_kernel(&made->resident_, module, "copy_blocks_resident");
   if (code == 0) code = made->allocate();
+  if (code == 0 && driver.capability() >= kBulkCapability &&
+      driver.load_module(&module, bulk_kernels_image) == 0)
+    driver.get_kernel(&made->bulk_, module, "copy_blocks_bulk");
   if (code == 0) return made;
   reason = driver.error_text(code);
   return nullptr;
@@ -142,6 +148,23 @@ void Kernels::write(const std::vector<Part>& parts, const Blocks& blocks, std::s
   }
 }
 
+// As interface `bulk-blocks` launches them.
+int Kernels::launch_bulk(const Part& part, std::size_t piece_bytes, Stream stream, const Grid& grid) const {
+  const BulkNumbers numbers =
+      bulk_numbers(grid.blocks, grid.chunk_bytes, grid.stages, part.blocks, piece_bytes);
+  BulkBlocksArguments arguments{};
+  arguments.list = part.list;
+  arguments.block_bytes = piece_bytes;
+  arguments.chunks = static_cast<unsigned>(numbers.chunks);
+  arguments.per_block = static_cast<unsigned>(numbers.piece_chunks);
+  arguments.chunk_bytes = numbers.chunk_bytes;
+  arguments.stages = numbers.stages;
+  set_divisor(arguments);
+  void* parameters[] = {&arguments};
+  return driver_->launch(bulk_, numbers.blocks, kBulkThreads,
+                         static_cast<unsigned>(numbers.shared_bytes(kBulkPairsBytes)), stream, parameters);
+}
+
 // As interface `kernel-blocks` launches them.
 int Kernels::launch(const Part& part, std::size_t piece_bytes, Stream stream, const Grid& grid) const {
   BlocksArguments arguments{};
@@ -173,7 +196,9 @@ Kernels::Outcome Kernels::enqueue(const Copy& copy, const Grid& grid, int* code)
   write(parts, copy.blocks, piece);
   std::size_t launched = 0;
   for (const Part& part : parts) {
-    if (*code == 0) *code = launch(part, piece, copy.stream, grid);
+    if (*code == 0)
+      *code = grid.method == BW_METHOD_BULK ? launch_bulk(part, piece, copy.stream, grid)
+                                            : launch(part, piece, copy.stream, grid);
     launched += *code == 0 ? 1 : 0;
     if (part.lease == nullptr) continue;
     // Without the event nobody knows when the list has been read: it is not written again.

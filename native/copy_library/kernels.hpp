@@ -25,6 +25,8 @@ class Kernels {
   Kernels(const Kernels&) = delete;
   Kernels& operator=(const Kernels&) = delete;
 
+  bool has_bulk() const { return bulk_ != nullptr; }
+
   struct Copy {
     const Blocks& blocks;
     const Survey& seen;
@@ -58,12 +60,14 @@ class Kernels {
   bool take_all(std::vector<Part>& parts, std::size_t blocks, std::size_t most, bool for_ever);
   static void write(const std::vector<Part>& parts, const Blocks& blocks, std::size_t piece_bytes);
   int launch(const Part& part, std::size_t piece_bytes, Stream stream, const Grid& grid) const;
+  int launch_bulk(const Part& part, std::size_t piece_bytes, Stream stream, const Grid& grid) const;
 
   static constexpr std::size_t kChunks = 4, kLeases = 64;
 
   const Driver* driver_;
   int gpu_;
   Kernel covering_ = nullptr, resident_ = nullptr;
+  Kernel bulk_ = nullptr;  // of GPUs that have the instructions
   std::mutex mutex_;
   std::array<void*, kChunks + 1> memory_{};  // the last one is of graphs
   std::size_t chunk_ = 0, at_ = 0, of_graphs_ = 0;

@@ -95,6 +95,7 @@ int Plan::obstacle(const Grid& grid, const Request& request, const Prepared& pre
       return relays_.are_idle(grid, request.stream) ? BW_FALLBACK_NONE : BW_FALLBACK_BUSY;
     }
     case BW_METHOD_KERNEL:
+    case BW_METHOD_BULK:
       // Of another GPU's memory nobody knows whether a kernel here has access; to try would end the context.
       for (const int end : {request.from, request.to})
         if (end != kHost && end != request.by) return BW_FALLBACK_MEMORY;
@@ -192,7 +193,7 @@ bool Plan::enqueue_on(const Request& request, const Prepared& prepared, Choice& 
     const Relays::Outcome outcome = relays_.enqueue(copy, code);
     if (outcome == Relays::Outcome::busy) choice.fallback = BW_FALLBACK_BUSY;
     if (outcome != Relays::Outcome::done) return false;
-  } else if (choice.method == BW_METHOD_KERNEL) {
+  } else if (choice.method == BW_METHOD_KERNEL || choice.method == BW_METHOD_BULK) {
     const Kernels::Outcome outcome = prepared.kernels->enqueue(
         {request.blocks, *request.seen, request.stream, request.capturing}, *choice.grid, code);
     if (outcome == Kernels::Outcome::busy) choice.fallback = BW_FALLBACK_BUSY;

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "copy_library/byteways_copy.h"
+#include "interfaces/kernel_copy/arguments.hpp"
 #include "runtimes/copy_driver.hpp"
 
 namespace byteways::copy_library {
@@ -117,6 +118,10 @@ class Reader {
         grid.blocks = number<unsigned>(value);
       } else if (option == "threads") {
         grid.threads = number<unsigned>(value);
+      } else if (option == "chunk_bytes") {
+        grid.chunk_bytes = number<unsigned>(value);
+      } else if (option == "stages") {
+        grid.stages = number<unsigned>(value);
       } else if (option == "piece") {
         grid.piece_bytes = number<std::size_t>(value);
       } else if (option == "depth") {
@@ -127,6 +132,8 @@ class Reader {
         throw Damage{"unknown option '" + std::string(option) + "'"};
       }
     }
+    if (grid.chunk_bytes % kBulkGrainBytes != 0 || grid.stages > kBulkMostStages)
+      throw Damage{"chunks are multiples of 16 bytes, in at most 32 stages"};
     const bool relay = grid.method == BW_METHOD_RELAY;
     if (relay && (grid.via.empty() || grid.piece_bytes == 0 || grid.depth == 0))
       throw Damage{"a relay needs via, piece and depth"};

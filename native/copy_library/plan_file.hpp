@@ -38,8 +38,9 @@ struct Row {
 
 struct Grid {
   int method = 0;                    // enum bw_method
-  unsigned blocks = 0, threads = 0;  // of a kernel, as it was measured
-  std::vector<int> via;              // GPUs of the file
+  unsigned blocks = 0, threads = 0;  // of a kernel, as it was measured; 0: as is usual
+  unsigned chunk_bytes = 0, stages = 0;
+  std::vector<int> via;  // GPUs of the file
   std::size_t piece_bytes = 0;
   unsigned depth = 0;
   std::vector<Row> rows;

@@ -47,8 +47,9 @@ int Plan::prepare(int gpu) {
   auto prepared = std::make_unique<Prepared>();
   if (const int code = driver_->create_event(&prepared->fork, false)) return code;
   const auto uses_kernels = [&](const Path& path) {
-    return path.by == gpu && std::any_of(path.grids.begin(), path.grids.end(),
-                                         [](const Grid& grid) { return grid.method == BW_METHOD_KERNEL; });
+    return path.by == gpu && std::any_of(path.grids.begin(), path.grids.end(), [](const Grid& grid) {
+             return grid.method == BW_METHOD_KERNEL || grid.method == BW_METHOD_BULK;
+           });
   };
   if (std::any_of(paths_.begin(), paths_.end(), uses_kernels)) {
     std::string reason;
@@ -78,6 +79,7 @@ int Plan::prove(int gpu, Prepared& prepared) {
       if (grid.method == BW_METHOD_DEFAULT || grid.method == BW_METHOD_RELAY) continue;
       if (tried[method] && !prepared.works[method]) continue;
       if (grid.method == BW_METHOD_KERNEL && !prepared.kernels) continue;
+      if (grid.method == BW_METHOD_BULK && !(prepared.kernels && prepared.kernels->has_bulk())) continue;
       tried[method] = prepared.works[method] = true;
       if (proves(path, prepared, grid, stream)) continue;
       prepared.works[method] = false;

@@ -29,6 +29,7 @@ PLANS = {
     "batch": forced("batch", BLOCKS),
     "kernel": forced("kernel", BLOCKS),
     "kernel with 32 blocks": forced("kernel blocks=32 threads=512", BLOCKS),
+    "bulk": forced("bulk", BLOCKS),
     "relay": forced("relay via=gpu1 piece=4194304 depth=2", WHOLE),
 }
 

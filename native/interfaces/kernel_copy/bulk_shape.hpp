@@ -3,14 +3,12 @@
 #include <cstdint>
 
 #include "interfaces/flow.hpp"
+#include "interfaces/kernel_copy/bulk_numbers.hpp"
 #include "runtimes/queue.hpp"
 
 namespace byteways {
 
-struct BulkShape {
-  unsigned blocks = 0, chunk_bytes = 0, stages = 0;
-  std::uint64_t piece_chunks = 0;  // of one piece, the last one perhaps in part
-  std::uint64_t chunks = 0;        // of all pieces
+struct BulkShape : BulkNumbers {
   LaunchShape launch{0, 0, 0};
 };
 

@@ -214,9 +214,15 @@ class CudaCopies final : public Driver {
   }
   int get_kernel(Kernel* kernel, Module module, const char* name) const override {
     auto* found = reinterpret_cast<CudaTable::Kernel*>(kernel);
-    const int code = table_.get_kernel(found, static_cast<CudaTable::Module>(module), name);
+    int code = table_.get_kernel(found, static_cast<CudaTable::Module>(module), name);
     // Loaded now, and not lazily at the first launch, which would wait for running kernels.
-    return code != 0 || !table_.load_kernel ? code : table_.load_kernel(*found);
+    if (code == 0 && table_.load_kernel) code = table_.load_kernel(*found);
+    int own = 0, most = 0;
+    if (code == 0) code = table_.kernel_attribute(&own, CudaTable::kKernelSharedBytes, *found);
+    if (code == 0)
+      code = table_.device_attribute(&most, CudaTable::kDeviceSharedBytesOptIn, handle(current_gpu()));
+    if (code != 0) return code;
+    return table_.set_kernel_attribute(*found, CudaTable::kKernelMaxDynamicSharedBytes, most - own);
   }
   int capability() const override {
     const int gpu = current_gpu();

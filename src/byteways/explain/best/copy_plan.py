@@ -30,7 +30,11 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "route": ("relays", "via", "piece_bytes", "depth"),
     "copy-blocks": ("block_bytes", "layout", "scattered", "submit"),
     "kernel-blocks": ("block_bytes", "layout", "scattered", "blocks", "threads"),
+    "bulk-blocks": ("block_bytes", "layout", "scattered", "blocks", "chunk_bytes", "stages"),
 }
+#: Methods by their interface, and the options that the library reads.
+_KERNELS = {"kernel-blocks": "kernel", "bulk-blocks": "bulk"}
+_SHAPE = ("blocks", "threads", "chunk_bytes", "stages")
 _MILLION = 1_000_000
 
 
@@ -140,9 +144,9 @@ def _role(cell: Result, numbers: Mapping[str, str]) -> _Role | None:
     if not all(scattered):
         return None
     block_bytes = int(options.get(BLOCK_BYTES.name, BLOCK_BYTES.usual))
-    if record.interface == "kernel-blocks":
-        shape = "".join(f" {name}={options[name]}" for name in ("blocks", "threads") if name in options)
-        return _Role("kernel", shape, block_bytes)
+    if record.interface in _KERNELS:
+        shape = "".join(f" {name}={options[name]}" for name in _SHAPE if name in options)
+        return _Role(_KERNELS[record.interface], shape, block_bytes)
     if submit == "batch":
         return _Role("batch", "", block_bytes)
     return _Role(DEFAULT, "", block_bytes) if submit == SUBMIT.usual_word else None
