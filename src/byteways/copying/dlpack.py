@@ -15,8 +15,8 @@ _TYPES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
 _BOOL = 6
 #: DLPACK_FLAG_BITMASK_READ_ONLY
 _READ_ONLY = 1
-_ROCM = 10
-#: What a producer of CUDA takes for the legacy default stream, which is 0 for ROCm (array API, `__dlpack__`).
+#: What producers take for the legacy default stream: 1, but 0 for kDLROCM (array API, `__dlpack__`).
+_DEFAULT_STREAMS = {10: 0}
 _DEFAULT_STREAM = 1
 
 
@@ -74,7 +74,7 @@ def from_dlpack(array: Any, stream: int) -> dict[str, Any]:
             hint="move it to the host first",
         )
     on_gpu = kind in _GPU_MEMORY
-    asked = stream or (0 if kind == _ROCM else _DEFAULT_STREAM)
+    asked = stream or _DEFAULT_STREAMS.get(kind, _DEFAULT_STREAM)
     capsule = _capsule(array, {"stream": asked} if on_gpu else {})
     versioned = _is_capsule(capsule, b"dltensor_versioned")
     address = _pointer_in(capsule, b"dltensor_versioned" if versioned else b"dltensor")
