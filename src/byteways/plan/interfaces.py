@@ -14,6 +14,7 @@ from byteways.plan.interface import READ_WRITE, Interface
 from byteways.plan.interface_rows import (
     ABOUT_QUEUES,
     BARRIER,
+    COLD_LOAD,
     COPY_2D,
     MEMORY_CATEGORY,
     OF_CALLS,
@@ -263,6 +264,10 @@ INTERFACES: Mapping[str, Interface] = {
     "unregister": step("undoes register", ("gpu",), opt.TOUCHED),
     "map-peer": step("gives a GPU access to another GPU's memory", ("gpu",)),
     "open-ipc": step("opens another process's GPU memory by its IPC handle", ("gpu",)),
+    COLD_LOAD: replace(
+        step("allocates GPU and host memory, reads data into it and copies them to the GPU", ("gpu",)),
+        rests_on={"gpu": ("memory", "calls", "rates.engine-host-read", "links", "cpu")},
+    ),
     "stream-copy": stream("c = a of STREAM", "stream_copy"),
     "stream-scale": stream("b = 3 c of STREAM", "stream_scale"),
     "stream-add": stream("c = a + b of STREAM", "stream_add", 2),
