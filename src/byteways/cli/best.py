@@ -22,6 +22,7 @@ from byteways.json_text import json_text
 
 if TYPE_CHECKING:
     from byteways.explain.best.answers import Answer
+    from byteways.explain.best.load import LoadAnswer
     from byteways.explain.best.no_answer import NoAnswer
     from byteways.explain.best.placement import Placement
     from byteways.plan.case import PlannedCase
@@ -41,13 +42,14 @@ def best(
     source: Annotated[
         str,
         typer.Argument(
-            help=f"Where the bytes are: {_END} Or a collective, without DST: best allreduce 64KiB.",
+            help=f"Where the bytes are: {_END} Or a collective, without DST: best allreduce 64KiB. With "
+            "--load the GPU alone: best --load 60GiB gpu0.",
             metavar="SRC",
         ),
     ],
     destination: Annotated[
-        str, typer.Argument(help="Where they go: the same.", metavar="DST", show_default=False)
-    ],
+        str | None, typer.Argument(help="Where they go: the same.", metavar="DST", show_default=False)
+    ] = None,
     size: Annotated[
         str | None,
         typer.Argument(help="Bytes of one transfer: '1MiB'.", metavar="SIZE", show_default=False),
@@ -67,6 +69,14 @@ def best(
     pattern: Annotated[
         str, typer.Option("--pattern", help="'bidirectional', 'fan-out' or another of `list patterns`.")
     ] = "unidirectional",
+    load: Annotated[
+        str | None,
+        typer.Option(
+            "--load",
+            help="How long so many bytes take into this GPU: allocation, page faults, reading, copy, relays.",
+            metavar="SIZE",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the answer with its claims as JSON.")
     ] = False,
@@ -79,17 +89,59 @@ def best(
     ] = None,
 ) -> int:
     """Say which method is best for a size between two devices: from a run, or measured now."""
-    from byteways.explain.best.answers import answers
     from byteways.plan.question import collective_named, question
 
+    if load is not None:
+        words: tuple[str, ...] = ("--load", load, source)
+        asked, run = _asked_of_load(source, load, destination, size, within, memory, pattern)
+        return _answered(asked, words, run, machine, out, as_json)
+    if destination is None:
+        raise BytewaysError("missing argument 'DST'", hint=BEST)
     if collective := collective_named(source):
-        words: tuple[str, ...] = (source, destination)
+        words = (source, destination)
         _check_size_of_collective(words, size)
         asked = question("", "", destination, memory=memory, pattern=collective)
         run = run if size is None else Path(size)
     else:
-        words = source, destination, _given(source, destination, size, run)
-        asked = question(*words, within=within, memory=memory, pattern=pattern)
+        given = _given(source, destination, size, run)
+        words = source, destination, given
+        asked = question(source, destination, given, within=within, memory=memory, pattern=pattern)
+    return _answered(asked, words, run, machine, out, as_json)
+
+
+def _asked_of_load(
+    source: str, load: str, run: str | None, more: str | None, within: str, memory: str | None, pattern: str
+) -> tuple[Question, Path | None]:
+    """Returns the question of --load, and the run.
+
+    Raises:
+        BytewaysError: Words or options are given that a load does not have.
+    """
+    from byteways.plan.load_question import load_question
+
+    if more is not None:
+        hint = f"one GPU, then the run: byteways best --load {load} {source} RUN"
+        raise BytewaysError(f"'{more}' is too much for --load", hint=hint)
+    for option, given in (
+        ("--within", within != "process"),
+        ("--memory", memory is not None),
+        ("--pattern", pattern != "unidirectional"),
+    ):
+        if given:
+            hint = "a load is answered for pinned, registered and pageable memory, and for all GPUs at once"
+            raise BytewaysError(f"{option} is not for --load", hint=hint)
+    return load_question(source, load), None if run is None else Path(run)
+
+
+def _answered(
+    asked: Question,
+    words: Sequence[str],
+    run: Path | None,
+    machine: str | None,
+    out: Path | None,
+    as_json: bool,
+) -> int:
+    """Answers from a run, or measures now."""
     if run is None:
         return _now(asked, machine, out, as_json)
     for name, value in (("--machine", machine), ("--out", out)):
@@ -97,8 +149,19 @@ def best(
             raise BytewaysError(f"{name} is for a measurement; {run} has its results already")
     _check_no_machine(run, words)
     folder = opened_run(run)
-    _print(folder, answers(folder, asked, str(run)), as_json, None)
+    _print(folder, _found(folder, asked, str(run)), as_json, None)
     return ExitStatus.GOOD
+
+
+def _found(
+    folder: RunFolder, asked: Question, name: str = "RUN"
+) -> Sequence[Answer | NoAnswer | Placement | LoadAnswer]:
+    """Answers the question from a run."""
+    from byteways.explain.best.answers import answers
+    from byteways.explain.best.load import load_answer
+    from byteways.explain.results.index import Index
+
+    return [load_answer(Index.of(folder), asked, name)] if asked.load else answers(folder, asked, name)
 
 
 def _check_no_machine(run: Path, words: Sequence[str]) -> None:
@@ -161,12 +224,13 @@ def _is_size(word: str) -> bool:
 
 def _print(
     folder: RunFolder,
-    found: Sequence[Answer | NoAnswer | Placement],
+    found: Sequence[Answer | NoAnswer | Placement | LoadAnswer],
     as_json: bool,
     measured_s: float | None,
     left_out: Sequence[str] = (),
 ) -> None:
     """Prints an answer a line, or JSON; a simulated run is marked above. Hints go to standard error."""
+    from byteways.explain.best.load import LoadAnswer
     from byteways.explain.best.no_answer import NoAnswer
     from byteways.record.simulation_mark import is_simulated, mark_of
 
@@ -183,15 +247,29 @@ def _print(
     if mark := mark_of(folder.manifest):
         echo(mark)
     for one in found:
-        echo(str(one))
+        if isinstance(one, LoadAnswer):
+            _print_load(one)
+        else:
+            echo(str(one))
     if measured_s is None:
-        for hint in dict.fromkeys(one.hint for one in found if isinstance(one, NoAnswer)):
-            say(f"hint: {hint}")
+        for hint in dict.fromkeys(one.hint for one in found if isinstance(one, NoAnswer | LoadAnswer)):
+            if hint:
+                say(f"hint: {hint}")
+
+
+def _print_load(answer: LoadAnswer) -> None:
+    """Prints the parts of a load as a table, and what follows from them."""
+    from byteways.cli.layout import Lines, TextTable, show
+    from byteways.explain.best.wording_load import load_lines, load_table, load_title
+
+    headings, rows = load_table(answer)
+    table = TextTable(load_title(answer), headings, rows, frozenset(headings[1:]))
+    show([table, Lines("answer", tuple(load_lines(answer)))])
 
 
 def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) -> int:
     """Measures the question and answers it, on a real machine within the question's limit."""
-    from byteways.explain.best.answers import answers, left_out
+    from byteways.explain.best.answers import left_out
     from byteways.plan.budget import BudgetError
     from byteways.plan.question import host_alone
     from byteways.record.simulation_mark import voice
@@ -223,7 +301,7 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
         missing = left_out(folder, planned)
         if missing:
             say(f"left out for lack of time: {', '.join(missing)}")
-        _print(folder, answers(folder, asked), as_json, round(took_s, 1), missing)
+        _print(folder, _found(folder, asked), as_json, round(took_s, 1), missing)
     return ExitStatus.GOOD
 
 

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from byteways.aliases import AmbiguousError, called, meanings, translated, typed_size
 from byteways.errors import BytewaysError
+from byteways.plan.block_list import BlockList
 from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import COLLECTIVES
 from byteways.plan.memory import MEMORIES, is_plain
@@ -22,8 +23,8 @@ PROCESS, RANKS = "process", "ranks"
 PLACES_OF_BUFFERS = (PROCESS, RANKS)
 #: Seconds in which a question is measured and answered: what is not measured by then is left out.
 ANSWER_WITHIN_S = 10.0
-#: The same for what takes long to prepare: ranks that build the communicators of each library, and buffers in
-#: host memory that exceed its caches.
+#: The same for what takes long to prepare: ranks that build the communicators of each library, buffers in
+#: host memory that exceed its caches, and memory that is allocated again and again.
 SLOW_WITHIN_S = 25.0
 #: Characters that make a word a glob.
 GLOB = frozenset("*?[")
@@ -39,6 +40,8 @@ class Question:
     within: str = PROCESS
     memory: str | None = None  # a memory kind or a glob, at either end
     pattern: str = "unidirectional"
+    blocks: BlockList | None = None  # scattered blocks of that many bytes in all
+    load: bool = False  # all that it takes to get the bytes into the destination, a GPU
 
     @property
     def is_collective(self) -> bool:
@@ -47,15 +50,20 @@ class Question:
     @property
     def answer_within_s(self) -> float:
         """Seconds in which it is measured and answered on a real machine."""
-        return SLOW_WITHIN_S if self.is_collective or host_alone(self) else ANSWER_WITHIN_S
+        slow = self.is_collective or self.load or host_alone(self)
+        return SLOW_WITHIN_S if slow else ANSWER_WITHIN_S
 
     @property
     def between(self) -> str:
+        if self.load:
+            return f"into {self.destination}"
         return "among all ranks" if self.is_collective else f"from {self.source} to {self.destination}"
 
     def command(self, run: str | None = None, size_bytes: int | None = None) -> str:
         """Returns the command that asks this of a run, or measures it; optionally with another size."""
         size = format_size(size_bytes or self.size_bytes).replace(" ", "")
+        if self.load:
+            return shlex.join(["byteways", "best", "--load", size, self.destination, *([run] if run else [])])
         ends = [self.pattern] if self.is_collective else [self.source, self.destination]
         words = ["byteways", "best", *ends, size, *([run] if run else [])]
         if self.is_collective:

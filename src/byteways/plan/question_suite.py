@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from byteways.aliases import called
 from byteways.errors import BytewaysError
+from byteways.plan.load_question import gpu_of, sweeps_of_load
 from byteways.plan.memory import MEMORIES, OWNERS, is_managed
 from byteways.plan.question import GLOB, RANKS, Question, is_host
 from byteways.plan.suite import parse
@@ -52,7 +53,16 @@ def _collective(asked: Question, topology: Topology) -> Iterator[str]:
         yield _sweep(interface, asked, ends, interface=[interface], cache="warm", priority=8)
 
 
+def _load(asked: Question, topology: Topology) -> Iterator[str]:
+    """Yields the sweeps of the parts of a load, and of all of it."""
+    for name, keys in sweeps_of_load(asked.size_bytes, topology, gpu_of(asked, topology)):
+        yield _table(name, keys)
+
+
 def _sweeps(asked: Question, topology: Topology) -> Iterator[str]:
+    if asked.load:
+        yield from _load(asked, topology)
+        return
     if asked.is_collective:
         yield from _collective(asked, topology)
         return
@@ -130,14 +140,19 @@ def _buffers(asked: Question, glob: str, with_gpu: bool) -> list[str]:
 def _sweep(name: str, asked: Question, ends: Sequence[Sequence[str]], **keys: object) -> str:
     """Returns a sweep as TOML; keys without a value are left out."""
     told = {
-        "name": name,
         "pattern": asked.pattern,
         "source": [*ends[0]],
         "destination": [*ends[1]],
         "size": asked.size_bytes,
         **{key: value for key, value in keys.items() if value is not None},
     }
-    return "\n".join(("[[sweep]]", *(f"{key} = {_toml(value)}" for key, value in told.items())))
+    return _table(name, told)
+
+
+def _table(name: str, keys: Mapping[str, object]) -> str:
+    return "\n".join(
+        ("[[sweep]]", *(f"{key} = {_toml(value)}" for key, value in {"name": name, **keys}.items()))
+    )
 
 
 def _toml(value: object) -> str:

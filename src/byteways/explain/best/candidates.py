@@ -58,7 +58,7 @@ _OF_MANAGED_MEMORY = (Candidate("prefetch"), _KERNELS)
 #: Between ranks, messages and collectives alike.
 _BETWEEN_GPU_RANKS, _BETWEEN_HOST_RANKS = (Candidate("mpi"), Candidate("xccl")), (Candidate("mpi"),)
 #: Codes of reasons for which a case can never run on the machine.
-_IMPOSSIBLE = {*(rule.code for rule in RULES), UNAVAILABLE, LIBRARY_MEMORY}
+IMPOSSIBLE = {*(rule.code for rule in RULES), UNAVAILABLE, LIBRARY_MEMORY}
 
 
 def usual(asked: Question, kind: str) -> tuple[Candidate, ...]:
@@ -125,7 +125,7 @@ def _is(one: Candidate, interface: str, access: str) -> bool:
 def _impossible(index: Index, asked: Question, kind: str) -> Iterator[Record]:
     """Yields the records of cases of this kind of pair and pattern that the machine cannot run."""
     for record in index.records:
-        if record.status != "skipped" or record.reason_code not in _IMPOSSIBLE:
+        if record.status != "skipped" or record.reason_code not in IMPOSSIBLE:
             continue
         if record.options or record.environment or not fnmatchcase(record.pattern, asked.pattern):
             continue
