@@ -55,8 +55,9 @@ void add_warnings(Measurement& m, const Evidence& found) {
   doubt_series(m, found.series, found.options, found.resolution_ns, found.loops);
   if (found.window == nullptr) doubt_clocks(m);
   const FlowRunner& first = found.runners.front();
-  // The host's wait is what is timed; a gate would only delay it.
-  const bool meant = first.completion == Completion::awaited ||
+  // The host's wait is what is timed, which a gate would only delay; or no queue holds a whole operation,
+  // whose calls then are a part of its time.
+  const bool meant = first.completion == Completion::awaited || first.most_held(kTakenEntries) == 0 ||
                      (first.completion == Completion::synchronous && first.mover->traits().time_is_result());
   if (found.sampler.held_ns() > 0)
     m.warnings.push_back({"gate-slows", found.sampler.held_ns(), m.time_ns.median, "ns"});

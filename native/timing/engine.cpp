@@ -16,6 +16,8 @@ constexpr double kStartLimitNs = 1e8;  // time limit for all blocks of the spinn
 // alone; a copy by a kernel did not progress at all.
 constexpr std::uint64_t kMostProbedBytes = 16 << 20;
 constexpr double kPatienceNs = 1e8;
+constexpr std::uint64_t kMostProbedEntries =
+    64;  // of a queue: thousands of copies would outlast the patience
 // Streams that are tried before it is given up. ROCclr has four hardware queues for each GPU by default
 // (GPU_MAX_HW_QUEUES), and gives a new stream the one with the fewest streams.
 constexpr int kMostStreams = 8;
@@ -121,6 +123,9 @@ EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
   Flow smaller = flow;
   smaller.size_bytes = std::min(flow.size_bytes, kMostProbedBytes);
   const std::uint64_t granularity = runner.mover->traits().granularity_bytes;
+  const std::uint64_t entries = runner.mover->traits().entries_per_operation;
+  if (entries > kMostProbedEntries)
+    smaller.size_bytes = std::min(smaller.size_bytes, flow.size_bytes / entries * kMostProbedEntries);
   smaller.size_bytes = std::max(granularity, smaller.size_bytes / granularity * granularity);
   const auto mover = make_mover(session, smaller);
   mover->restore();
@@ -181,7 +186,9 @@ EngineFinding observe(Session& session, FlowRunner& runner, const Flow& flow) {
     return buffer.device().name() + ":" + std::string(memory_name(buffer.allocation().memory()));
   };
   const auto rows = std::to_string(flow.number("width_bytes")) + "/" +
-                    std::to_string(flow.number("pitch_bytes")) + "/" + flow.word("strided");
+                    std::to_string(flow.number("pitch_bytes")) + "/" + flow.word("strided") + "/" +
+                    std::to_string(flow.number("block_bytes")) + "/" + flow.word("layout") + "/" +
+                    flow.word("scattered");
   const std::string question = flow.interface + " " + flow.word("submit") + " " + flow.word("via") + " " +
                                rows + " " + flow.executor->name() + " " +
                                (flow.partner == nullptr ? "" : flow.partner->name() + " ") +

@@ -117,6 +117,13 @@ std::uint64_t FlowRunner::queue_entries(std::uint64_t count) const {
                        : count * (mover->traits().queue_entries(1) + 1);
 }
 
+std::uint64_t FlowRunner::most_held(std::uint64_t others) const {
+  const std::uint64_t each = queue_entries(2) - queue_entries(1);
+  if (each == 0) return UINT64_MAX / 4;
+  const std::uint64_t depth = std::max<std::uint64_t>(runtime().queue_depth(device().ordinal), others);
+  return (depth - others) / each;
+}
+
 std::vector<FlowRunner> make_runners(Session& session, const std::vector<Flow>& flows) {
   std::map<std::pair<Device*, std::int64_t>, std::shared_ptr<Stream>> shared;
   std::vector<FlowRunner> runners;
@@ -168,16 +175,18 @@ double call_ns(Session& session, FlowRunner& runner) {
   return least;
 }
 
-// Whether `count` operations block when enqueued behind a shut gate.
+// Whether `count` operations block when enqueued behind a shut gate. None are enqueued if the queue has no
+// room for them: they would wait for the gate.
 bool blocks_behind(FlowRunner& runner, Gate& gate, const MeasureOptions& options, std::uint64_t count) {
   const double timeout = std::min(kLearnTimeoutNs, options.gate_timeout_s * 1e9);
   // Before the gate is shut: migrating gigabytes back would look like a blocking call.
   runner.mover->restore();
-  runner.mover->make_ready(runner.next_operation, count);
+  const bool fits = count <= runner.most_held(kTakenEntries);
+  if (fits) runner.mover->make_ready(runner.next_operation, count);
   gate.shut(static_cast<Nanoseconds>(timeout));
   gate.hold(runner.device(), *runner.stream);
   const bool launches_return = gate.is_shut();
-  runner.enqueue(count);
+  if (fits) runner.enqueue(count);
   const bool blocks = !gate.open();
   runner.unobservable = launches_return ? "" : "kernel launches do not return before they end here";
   runner.runtime().synchronize(*runner.stream);
@@ -213,6 +222,7 @@ std::uint64_t operations_to_learn(const FlowRunner& runner, double operation_ns)
     return 1;
   std::uint64_t count = kLearnOperations;
   if (mover.traits().changes_residency) count = std::min(count, mover.traits().rotation);
+  count = std::clamp<std::uint64_t>(runner.most_held(kTakenEntries), 1, count);
   return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(kLearnNs / std::max(1.0, operation_ns)), 1,
                                    count);
 }

@@ -23,6 +23,8 @@ enum class Completion {
   synchronous,    // the call does all the work and no queue is used: timed by the host's clock
 };
 
+inline constexpr std::uint64_t kTakenEntries = 3;  // of a queue: by the gate and two events
+
 struct FlowRunner {
   FlowRunner() = default;
   FlowRunner(FlowRunner&&) = default;
@@ -58,6 +60,9 @@ struct FlowRunner {
   void enqueue(std::uint64_t count);
   // Returns the queue entries that `count` operations use.
   std::uint64_t queue_entries(std::uint64_t count) const;
+  // Returns the most operations that can be enqueued while the queue is held, beside `others` entries: 0 if
+  // it has no room for a single one, which then cannot be held back.
+  std::uint64_t most_held(std::uint64_t others) const;
 };
 
 // Returns a runner for each flow. Throws Unsupported if a flow cannot run, or cannot run concurrently with

@@ -141,12 +141,8 @@ std::uint64_t SingleSampler::most_operations() const {
   if (!options_->cap_depth) return UINT64_MAX / 4;
   if (runner_->mover->traits().changes_residency)
     return std::max<std::uint64_t>(1, runner_->mover->traits().rotation / (slope_ ? 2 : 1));
-  const std::uint64_t entries = runner_->queue_entries(2) - runner_->queue_entries(1);
-  if (entries == 0 || runner_->completion == Completion::awaited) return UINT64_MAX / 4;
-  constexpr std::uint64_t kTaken = 3;  // the gate and two events take entries, too
-  const std::uint64_t depth =
-      std::max<std::uint64_t>(kTaken + 1, runner_->runtime().queue_depth(runner_->device().ordinal));
-  return std::max<std::uint64_t>(1, (depth - kTaken) / (slope_ ? 2 : 1) / entries);
+  if (runner_->completion == Completion::awaited) return UINT64_MAX / 4;
+  return std::max<std::uint64_t>(1, runner_->most_held(kTakenEntries) / (slope_ ? 2 : 1));
 }
 
 void SingleSampler::choose_batch() {
@@ -159,6 +155,9 @@ void SingleSampler::choose_batch() {
   // A step that moves no data and runs once has no fixed cost that a slope could remove.
   if (chase && runner_->mover->traits().changes_residency) slope_ = false;
   slope_ = team_->agree_all("slope", slope_);
+  // An operation of very many entries would wait for the gate, which waits for it.
+  const bool too_long = runner_->most_held(kTakenEntries) < (slope_ ? 2 : 1);
+  if (team_->agree_any("operations longer than a queue", too_long)) gated_ = false;
   const std::uint64_t most = team_->agree_min("room for a batch", most_operations());
   if (options_->batch == 0)
     grow_batch(most);

@@ -183,8 +183,9 @@ std::vector<std::vector<double>> WindowSampler::run_threads() {
 
 bool WindowSampler::held_back() const {
   return gated_ && gate_ != nullptr &&
-         std::none_of(runners_->begin(), runners_->end(),
-                      [](const FlowRunner& runner) { return runner.blocks(); });
+         std::none_of(runners_->begin(), runners_->end(), [](const FlowRunner& runner) {
+           return runner.blocks() || runner.most_held(kMostMarks + kTakenEntries) < kLeastOperations;
+         });
 }
 
 WindowSampler::Run WindowSampler::run() {

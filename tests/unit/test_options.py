@@ -17,6 +17,7 @@ SPANS = {
     "pause_ns": (0, 10**9),
     "width_bytes": (8, 2**31 - 1),
     "pitch_bytes": (8, 2**31 - 1),
+    "block_bytes": (8, 2**31 - 8),
     "relays": (0, 63),
     "piece_bytes": (4096, 2**40),
     "depth": (1, 64),

@@ -14,7 +14,8 @@ from byteways.explain.subjects.rows import rivals, topic
 from byteways.plan.case import Case, Flow
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.legality import refusal
-from byteways.plan.pitched_rows import PitchedRows, rows_of
+from byteways.plan.pieces import pieces_of
+from byteways.plan.pitched_rows import PitchedRows
 from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 from tests.unit import machines
@@ -52,7 +53,7 @@ def test_what_cannot_be_is_refused_while_planning(what: Case, why: str) -> None:
 def test_defaults() -> None:
     """Catches a worker that is told other rows than the plan thought of."""
     what = case()
-    assert rows_of(what, what.flows[0]) == PitchedRows(4096, 8192, "source", MIB)
+    assert pieces_of(what, what.flows[0]) == PitchedRows(4096, 8192, "source", MIB)
 
 
 @pytest.mark.parametrize(

@@ -183,6 +183,14 @@ void Kernels::move_rows(const Range& to, const Range& from, const RowsShape& sha
   deliver(to, from, executor, [&] { memory_->copy_rows(to, from, shape); });
 }
 
+void Kernels::move_blocks(const Range& to, const Range& from, const BlockMove& move, Place executor) {
+  std::uint64_t words = 0;
+  for (const BlockPlace& place : *move.places) words += place.words;
+  devices_->count_moved(place_of(*from.block, from.begin * kWordBytes),
+                        place_of(*to.block, to.begin * kWordBytes), words * kWordBytes);
+  deliver(to, from, executor, [&] { memory_->copy_blocks(to, from, move); });
+}
+
 double bytes_of_rows(const RowsShape& shape) {
   const Word line = kLineBytes / kWordBytes;
   const bool packed = shape.row_words == shape.pitch_words && shape.row_words == shape.source_pitch_words;

@@ -62,6 +62,8 @@ class Kernels {
   void move(const Range& to, const Range& from, Place executor);
   // Does the same for pitched (2D) rows; the ranges include the gaps.
   void move_rows(const Range& to, const Range& from, const RowsShape& shape, Place executor);
+  // Does the same for scattered blocks; the ranges span all of them.
+  void move_blocks(const Range& to, const Range& from, const BlockMove& move, Place executor);
   // Applies `write`, by which `executor` moves words of `from` to `to`, unless a fault prevents it.
   void deliver(const Range& to, const Range& from, Place executor, const std::function<void()>& write);
   void deliver(const Range& to, Place from, Place executor, const std::function<void()>& write);

@@ -146,6 +146,12 @@ Rule Rule::of(Tile tile) {
   return rule;
 }
 
+Rule Rule::of(Blocks blocks, Word value) {
+  Rule rule{Kind::blocks, value, nullptr, 0, 0, 0};
+  rule.blocks = std::make_shared<const Blocks>(std::move(blocks));
+  return rule;
+}
+
 Word Rule::at(Word index) const {
   if (stride != 0 && index % stride == phase) return spot;
   switch (kind) {
@@ -159,6 +165,13 @@ Word Rule::at(Word index) const {
       const Word column = (index - rows->begin) % shape.pitch_words;
       return column < shape.row_words ? pattern_word(value, row * shape.source_pitch_words + column)
                                       : rows->gap;
+    }
+    case Kind::blocks: {
+      const BlockPlaces& places = *blocks->places;
+      const Word within = index - blocks->begin;
+      const BlockPlace& place = places[place_before(places.data(), places.size(), within)];
+      const Word column = within - place.destination;
+      return column < place.words ? pattern_word(value, place.source + column) : blocks->gap;
     }
     case Kind::linear:
       return linear->at(index);
@@ -180,6 +193,9 @@ Rule Rule::moved(Word from, Word to) const {
   if (kind == Kind::doubles) rule.second = second + from - to;
   if (kind == Kind::rows)
     rule.rows = std::make_shared<const Rows>(Rows{rows->shape, rows->begin + to - from, rows->gap});
+  if (kind == Kind::blocks)
+    rule.blocks =
+        std::make_shared<const Blocks>(Blocks{blocks->places, blocks->begin + to - from, blocks->gap});
   if (kind == Kind::words) rule.value = value + to - from;
   if (kind == Kind::linear) rule.linear = std::make_shared<const LinearSum>(linear->moved(from, to));
   if (kind == Kind::sum)
@@ -202,6 +218,7 @@ bool Rule::continues(const Rule& other) const {
   return kind == other.kind && value == other.value && words == other.words && second == other.second &&
          operation == other.operation &&
          (rows == other.rows || (rows && other.rows && *rows == *other.rows)) &&
+         (blocks == other.blocks || (blocks && other.blocks && *blocks == *other.blocks)) &&
          (linear == other.linear || (linear && other.linear && *linear == *other.linear)) &&
          (tile == other.tile || (tile && other.tile && *tile == *other.tile)) && stride == other.stride &&
          (stride == 0 || (phase == other.phase && spot == other.spot));
@@ -296,8 +313,8 @@ CheckResult Content::check(Word begin, Word count, Word key, Word first, Word st
     const auto is_spot = [&](Word i) { return rule.stride != 0 && i % rule.stride == rule.phase; };
     // Constant words that happen to be right: at most one, as all words of a pattern differ.
     const auto lucky = [&](Word value) { return pattern_index(value) - base; };
-    if (rule.kind == Rule::Kind::words || rule.kind == Rule::Kind::rows || rule.kind == Rule::Kind::linear ||
-        rule.kind == Rule::Kind::sum || rule.kind == Rule::Kind::tile) {
+    if (rule.kind == Rule::Kind::words || rule.kind == Rule::Kind::rows || rule.kind == Rule::Kind::blocks ||
+        rule.kind == Rule::Kind::linear || rule.kind == Rule::Kind::sum || rule.kind == Rule::Kind::tile) {
       for (Word i = run.begin; i < run.end; ++i)
         if (rule.at(i) != pattern_word(base, i)) finding.bad(i, 1);
       continue;

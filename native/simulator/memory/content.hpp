@@ -2,11 +2,13 @@
 // filling, copying and checking depends on the number of runs, not on the size, and results are exact to the
 // word.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <vector>
 
+#include "interfaces/blocks/arguments.hpp"
 #include "interfaces/stream/arguments.hpp"
 #include "simulator/memory/tile.hpp"
 
@@ -32,6 +34,31 @@ struct Rows {
   }
 };
 
+// Scattered blocks, in the order of their destinations and relative to the first of these on both sides.
+using BlockPlaces = std::vector<BlockPlace>;
+
+inline bool have_gaps(const BlockPlaces& places) {
+  Word words = 0;
+  for (const BlockPlace& place : places) words += place.words;
+  return places.back().destination + places.back().words != words;
+}
+
+// Where such blocks begin in a block of memory, and the word that fills the gaps.
+struct Blocks {
+  std::shared_ptr<const BlockPlaces> places;
+  Word begin = 0, gap = 0;
+  bool same_places(Word at, const std::shared_ptr<const BlockPlaces>& other) const {
+    return begin == at &&
+           (places == other ||
+            std::equal(places->begin(), places->end(), other->begin(), other->end(), [](auto& a, auto& b) {
+              return a.destination == b.destination && a.source == b.source && a.words == b.words;
+            }));
+  }
+  bool operator==(const Blocks& other) const {
+    return gap == other.gap && same_places(other.begin, other.places);
+  }
+};
+
 // A word of elements (BytewaysElement of runtimes/mpi/table.hpp) plus another.
 Word add_elements(Word a, Word b, int element);
 
@@ -53,9 +80,20 @@ struct LinearSum {
 
 // The rule of a run: word i of the block is one of these.
 struct Rule {
-  enum class Kind { constant, pattern, words, doubles, rows, linear, sum, tile } kind = Kind::constant;
+  enum class Kind {
+    constant,
+    pattern,
+    words,
+    doubles,
+    rows,
+    blocks,
+    linear,
+    sum,
+    tile
+  } kind = Kind::constant;
   // constant: the word; pattern: base, word i is pattern_word(base, i); doubles: base of the first source;
-  // rows: base of the pattern that the source holds from its first row on
+  // rows, blocks: base of the pattern that the source holds from its first row on, or from the source of the
+  // first block on
   Word value = 0;
   std::shared_ptr<const std::vector<Word>> words;  // words: word i is (*words)[i - value]
   // Every stride-th word, those i with i % stride == phase, is `spot` instead; stride 0: none.
@@ -64,11 +102,13 @@ struct Rule {
   Word second = 0;
   unsigned operation = kStreamCopy;
   std::shared_ptr<const Rows> rows = {};         // rows: where they are
+  std::shared_ptr<const Blocks> blocks = {};     // blocks: where they are
   std::shared_ptr<const LinearSum> linear = {};  // linear: the terms
   std::shared_ptr<const Sum> sum = {};           // sum: of what
   std::shared_ptr<const Tile> tile = {};         // tile: the words of a lattice
 
   static Rule of(Tile tile);
+  static Rule of(Blocks blocks, Word value);
 
   Word at(Word index) const;
   Rule moved(Word from, Word to) const;     // the rule after moving word `from` to `to`

@@ -59,6 +59,13 @@ struct Range {
   std::uint64_t end_byte() const { return end * kWordBytes + rest_bytes; }
 };
 
+// Scattered blocks that are moved: the first words of the first one by destination, on both sides, and all
+// relative to it.
+struct BlockMove {
+  Word to = 0, from = 0;
+  std::shared_ptr<const BlockPlaces> places;
+};
+
 class Memory {
  public:
   ~Memory();
@@ -92,6 +99,11 @@ class Memory {
   void copy_rows(const Range& to, const Range& from, const RowsShape& shape);
   // Checks slots of `slot_words` as the kernel `check_rows` does.
   CheckResult check_rows(const Range& of, Word slot_words, const RowsShape& shape, Word key, Word gap);
+  // The same for scattered blocks; the ranges span all of them.
+  void copy_blocks(const Range& to, const Range& from, const BlockMove& move);
+  // Checks words from word `first` of a slot on as the kernel `check_blocks` does.
+  CheckResult check_blocks(const Range& of, Word first, Word slot_words, const BlockPlaces& places, Word key,
+                           Word gap);
   CheckResult check_rule(const Range& of, const Rule& expected) const;
   Word at(const Block& block, Word index) const;
   void set(Block& block, Word index, Word value);

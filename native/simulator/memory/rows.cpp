@@ -1,6 +1,7 @@
-// Pitched rows in simulated memory: a copy of a million rows is represented by one rule, if the previous
-// content is.
+// Pitched rows and scattered blocks in simulated memory: a copy of a million rows is represented by one rule,
+// if the previous content is.
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "simulator/memory/memory.hpp"
@@ -8,43 +9,84 @@
 namespace byteways::sim {
 namespace {
 
-// Whether words [begin, end) lie in one row and in no gap.
-bool within_a_row(const RowsShape& shape, Word origin, Word begin, Word end) {
-  const Word first = begin - origin, last = end - 1 - origin;
-  return first / shape.pitch_words == last / shape.pitch_words && last % shape.pitch_words < shape.row_words;
-}
+// The rule of pieces that are copied, rows or blocks, into words that hold something else: which words are
+// gaps, and whether content of its own kind has the same gaps.
+struct RowsCopied {
+  const RowsShape& shape;
+  Word origin;
+  bool has_gaps() const { return shape.row_words != shape.pitch_words; }
+  bool in_a_piece(Word begin, Word end) const {
+    const Word first = begin - origin, last = end - 1 - origin;
+    return first / shape.pitch_words == last / shape.pitch_words &&
+           last % shape.pitch_words < shape.row_words;
+  }
+  const Word* gap_of(const Rule& rule) const {
+    const bool same = rule.kind == Rule::Kind::rows && rule.rows->same_gaps(origin, shape);
+    return same ? &rule.rows->gap : nullptr;
+  }
+};
+
+struct BlocksCopied {
+  const BlockMove& move;
+  const BlockPlace& place_at(Word within) const {
+    return (*move.places)[place_before(move.places->data(), move.places->size(), within)];
+  }
+  bool has_gaps() const { return have_gaps(*move.places); }
+  bool in_a_piece(Word begin, Word end) const {
+    const BlockPlace& place = place_at(begin - move.to);
+    return end - move.to <= place.destination + place.words;
+  }
+  const Word* gap_of(const Rule& rule) const {
+    const bool same = rule.kind == Rule::Kind::blocks && rule.blocks->same_places(move.to, move.places);
+    return same ? &rule.blocks->gap : nullptr;
+  }
+};
 
 // The content of all gaps in a range, if it is one word; returns false if it is not, or not easily found.
-bool one_gap(const Content& content, const Range& to, const RowsShape& shape, Word& gap) {
-  if (shape.row_words == shape.pitch_words) return true;
+template <class Copied>
+bool one_gap(const Content& content, const Range& to, const Copied& copied, Word& gap) {
+  if (!copied.has_gaps()) return true;
   bool known = false;
   for (const Run& run : content.read(to.begin, to.end)) {
-    if (within_a_row(shape, to.begin, run.begin, run.end)) continue;
-    Word held = 0;
-    if (run.rule.kind == Rule::Kind::constant)
-      held = run.rule.value;
-    else if (run.rule.kind == Rule::Kind::rows && run.rule.rows->same_gaps(to.begin, shape))
-      held = run.rule.rows->gap;
-    else
-      return false;
-    if ((run.rule.stride != 0 && run.rule.spot != held) || (known && held != gap)) return false;
-    gap = held;
+    if (copied.in_a_piece(run.begin, run.end)) continue;
+    const Word* held = run.rule.kind == Rule::Kind::constant ? &run.rule.value : copied.gap_of(run.rule);
+    if (held == nullptr) return false;
+    if ((run.rule.stride != 0 && run.rule.spot != *held) || (known && *held != gap)) return false;
+    gap = *held;
     known = true;
   }
   return true;
+}
+
+// The base of the pattern that a range holds, relative to its first word; none if it holds anything else.
+std::optional<Word> one_pattern(const Range& from) {
+  const std::vector<Run> source = from.block->content->read(from.begin, from.end);
+  if (source.size() != 1 || source[0].rule.kind != Rule::Kind::pattern || source[0].rule.stride != 0)
+    return std::nullopt;
+  return source[0].rule.value + from.begin;  // pattern_word depends on the sum of base and index
+}
+
+// Adds what was found in words that begin `offset` behind those of `total`, and behind all that it counts.
+void add(CheckResult& total, CheckResult found, Word offset) {
+  if (found.bad_count == 0) return;
+  found.first_bad += offset;
+  found.bad_count += total.bad_count;
+  if (total.bad_count == 0)
+    total = found;
+  else
+    total.bad_count = found.bad_count;
 }
 
 }  // namespace
 
 void Memory::copy_rows(const Range& to, const Range& from, const RowsShape& shape) {
   if (!to.block->real() && !from.block->real()) {
-    const std::vector<Run> source = from.block->content->read(from.begin, from.end);
+    const std::optional<Word> base = one_pattern(from);
     Word gap = 0;
-    if (source.size() == 1 && source[0].rule.kind == Rule::Kind::pattern && source[0].rule.stride == 0 &&
-        one_gap(*to.block->content, to, shape, gap)) {
+    if (base && one_gap(*to.block->content, to, RowsCopied{shape, to.begin}, gap)) {
       Rule rule;
       rule.kind = Rule::Kind::rows;
-      rule.value = source[0].rule.value + from.begin;  // pattern_word depends on the sum of base and index
+      rule.value = *base;
       rule.rows = std::make_shared<const Rows>(Rows{shape, to.begin, gap});
       to.block->content->assign(to.begin, to.end, std::move(rule));
       return;
@@ -69,15 +111,69 @@ CheckResult Memory::check_rows(const Range& of, Word slot_words, const RowsShape
     behind.value = gap;
     for (const auto& [from, to, rule] :
          {std::tuple{begin, rows_end, rows}, std::tuple{rows_end, end, behind}}) {
-      CheckResult found = check_rule({of.block, from, to}, rule);
-      if (found.bad_count == 0) continue;
-      found.first_bad += from - of.begin;
-      found.bad_count += total.bad_count;
-      if (total.bad_count == 0)
-        total = found;
-      else
-        total.bad_count = found.bad_count;
+      add(total, check_rule({of.block, from, to}, rule), from - of.begin);
     }
+  }
+  return total;
+}
+
+void Memory::copy_blocks(const Range& to, const Range& from, const BlockMove& move) {
+  if (!to.block->real() && !from.block->real()) {
+    const std::optional<Word> base = one_pattern(from);
+    Word gap = 0;
+    if (base && one_gap(*to.block->content, to, BlocksCopied{move}, gap)) {
+      to.block->content->assign(to.begin, to.end,
+                                Rule::of(Blocks{move.places, move.to, gap}, *base + move.from - from.begin));
+      return;
+    }
+  }
+  for (const BlockPlace& place : *move.places) {
+    const Word there = move.to + place.destination, here = move.from + place.source;
+    copy({to.block, there, there + place.words}, {from.block, here, here + place.words});
+  }
+}
+
+CheckResult Memory::check_blocks(const Range& of, Word first, Word slot_words, const BlockPlaces& places,
+                                 Word key, Word gap) {
+  CheckResult total{0, ~Word{0}, 0, 0};
+  Rule between;
+  between.value = gap;
+  const BlockPlace head = places.front(), last = places.back();
+  auto relative = std::make_shared<BlockPlaces>(places);
+  for (BlockPlace& place : *relative) {
+    place.destination -= head.destination;
+    place.source -= head.source;
+  }
+  const Word gap_of_rule = have_gaps(*relative) ? gap : 0;  // copy_blocks() found none
+  const Word begin = of.begin - first;                      // of the first slot
+  for (Word slot = begin; slot < of.end; slot += slot_words) {
+    const Word end = std::min(of.end, slot + slot_words);
+    Word at = std::max(slot, of.begin);
+    const auto check_gap = [&](Word until) {
+      until = std::clamp(until, at, end);
+      add(total, check_rule({of.block, at, until}, between), at - of.begin);
+      at = until;
+    };
+    if (!of.block->real()) {
+      const Rule whole =
+          Rule::of(Blocks{relative, slot + head.destination, gap_of_rule}, key + slot - begin + head.source);
+      check_gap(slot + head.destination);
+      const Word until = std::clamp(slot + last.destination + last.words, at, end);
+      const std::vector<Run> runs = of.block->content->read(at, until);
+      if (std::all_of(runs.begin(), runs.end(), [&](const Run& run) { return run.rule.continues(whole); }))
+        at = until;
+    }
+    const Word within = at - slot;
+    for (Word k = place_before(places.data(), places.size(), within); k < places.size() && at < end; ++k) {
+      const Word there = slot + places[k].destination;
+      const Word until = std::min(end, there + places[k].words);
+      check_gap(there);
+      if (until <= at) continue;
+      const Word index = slot - begin + places[k].source + at - there;
+      add(total, check({of.block, at, until}, key, index, 1), at - of.begin);
+      at = until;
+    }
+    check_gap(end);
   }
   return total;
 }

@@ -18,7 +18,7 @@ from byteways.plan.interfaces import (
 )
 from byteways.plan.memory import is_managed
 from byteways.plan.memory_steps import PAGE_BYTES, held_bytes
-from byteways.plan.pitched_rows import moves_rows, rows_of
+from byteways.plan.pieces import pieces_of
 from byteways.plan.relays import paths_there
 from byteways.topology.model import Capabilities
 
@@ -96,12 +96,11 @@ def flow_buffer_bytes(case: Case, flow: Flow, cache_bytes: Callable[[str], int])
     cache = max(_cache_part(case, end.device, cache_bytes) for end in (flow.source, flow.destination))
     size = case.size_of(flow)
     rotated = buffer_bytes(size, "cold", cache)
-    if moves_rows(case.interface_of(flow)):
-        # As many operations as without gaps; of the gaps, only the parts within a row's cache lines are
+    if pieces := pieces_of(case, flow):
+        # As many operations as without gaps; of the gaps, only the parts within a piece's cache lines are
         # touched.
-        rows = rows_of(case, flow)
-        span = -(-rows.span_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
-        return max(1, -(-rotated // max(size, rows.lines_bytes))) * span
+        span = -(-pieces.span_bytes // _SLOT_ALIGNMENT_BYTES) * _SLOT_ALIGNMENT_BYTES
+        return max(1, -(-rotated // max(size, pieces.lines_bytes))) * span
     return _whole_words(size) if rotated == size else max(_whole_words(size), _rounded_up(rotated))
 
 

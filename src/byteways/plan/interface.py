@@ -78,6 +78,11 @@ class Interface:
         """Whether it copies data from one buffer to another."""
         return self.buffers == "pair" and self.figure == "bandwidth" and self.counts != READ_WRITE
 
+    @property
+    def in_pieces(self) -> bool:
+        """Whether an operation moves many pieces with gaps between them: rows or blocks."""
+        return bool({"width_bytes", "block_bytes"} & set(self.takes))
+
     def executed_by(self, kind: str) -> bool:
         """Whether devices of this kind ('cpu', 'gpu') can execute it at all."""
         return kind in self.kernels

@@ -134,6 +134,7 @@ def random(
 
 
 COPY_2D = (opt.WIDTH_BYTES, opt.PITCH_BYTES, opt.STRIDED)
+BLOCK_COPY = (opt.BLOCK_BYTES, opt.LAYOUT, opt.PITCH_BYTES, opt.SCATTERED)
 
 
 #: The memory operation that needs memory of two devices.

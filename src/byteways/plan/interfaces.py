@@ -14,6 +14,7 @@ from byteways.plan.interface import READ_WRITE, Interface
 from byteways.plan.interface_rows import (
     ABOUT_QUEUES,
     BARRIER,
+    BLOCK_COPY,
     COLD_LOAD,
     COPY_2D,
     MEMORY_CATEGORY,
@@ -97,6 +98,30 @@ INTERFACES: Mapping[str, Interface] = {
         "a packing kernel: loads and stores of pitched (2D) rows",
         {"gpu": ("copy_2d", "copy_2d_tiled", "copy_2d_resident")},
         (*COPY_2D, opt.BLOCKS, opt.THREADS, opt.STREAM),
+    ),
+    "copy-blocks": Interface(
+        "explicit",
+        "the vendor's asynchronous copy call for each of many scattered blocks, or one call for all",
+        {"gpu": ()},
+        (*BLOCK_COPY, opt.STREAM, opt.PACE, opt.SUBMIT),
+        by_call=True,
+        batched=True,
+        refused="is queued on a GPU, and {executor} is a CPU (a CPU executes memcpy-blocks)",
+        gpu_rate="engine",
+    ),
+    "kernel-blocks": Interface(
+        "direct access",
+        "loads and stores of a GPU kernel that reads a list of scattered blocks",
+        {"gpu": ("copy_blocks", "copy_blocks_resident")},
+        (*BLOCK_COPY, opt.BLOCKS, opt.THREADS, opt.STREAM, opt.PACE),
+        refused="runs on a GPU, and {executor} is a CPU (a CPU executes memcpy-blocks)",
+    ),
+    "memcpy-blocks": Interface(
+        "explicit",
+        "CPU cores copy scattered blocks",
+        {"cpu": ("memcpy_blocks",)},
+        (*BLOCK_COPY, opt.THREADS),
+        cpu_bytes_per_s=4e9,
     ),
     "route": Interface(
         "explicit",

@@ -125,6 +125,10 @@ WIDTH_BYTES = Option("width_bytes", Span(8, 2**31 - 1, "width of a row in bytes"
 PITCH_BYTES = Option("pitch_bytes", Span(8, 2**31 - 1, "largest pitch of drivers, in bytes"))
 #: The side whose rows are pitched.
 STRIDED = Option("strided", words=("source", "destination", "both"), usual_word="source")
+#: Scattered blocks (plan/block_layout.py): the bytes of each, where they are, and on which sides.
+BLOCK_BYTES = Option("block_bytes", Span(8, 2**31 - 8, "bytes of a block", step=8), usual=16384)
+LAYOUT = Option("layout", words=("random", "strided"), default="random")
+SCATTERED = Option("scattered", words=("both", "source", "destination"), default="both")
 #: A power of two: what one thread, or the threads of one transaction, access at a random place.
 ACCESS_BYTES = Option("access_bytes", Span(4, 128, "a cache line"), usual=8)
 RELAYS = Option("relays", Span(0, 63, "GPUs that are not an end of the transfer"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import INTERFACES
 from byteways.units import format_size
 
@@ -44,6 +43,15 @@ class PitchedRows:
         """Bytes of the cache lines that the rows touch."""
         return self.count * min(self.pitch_bytes, -(-self.width_bytes // LINE_BYTES) * LINE_BYTES)
 
+    @property
+    def options(self) -> dict[str, int | str]:
+        """The options that the native core needs, without defaults."""
+        return {
+            "width_bytes": self.width_bytes,
+            "pitch_bytes": self.pitch_bytes,
+            "strided": self.strided,
+        }
+
     def wrong(self) -> tuple[str, str, str] | None:
         """Returns why such rows are impossible: (key at fault, reason, valid value); None if possible."""
         width, pitch = self.width_bytes, self.pitch_bytes
@@ -66,12 +74,7 @@ class PitchedRows:
 
 
 def moves_rows(interface: str) -> bool:
-    return "pitch_bytes" in INTERFACES[interface].takes
-
-
-def rows_of(case: Case, flow: Flow) -> PitchedRows:
-    """Returns the geometry of a flow that moves rows."""
-    return rows_of_options(case.options_of(flow), case.size_of(flow))
+    return "width_bytes" in INTERFACES[interface].takes
 
 
 def rows_of_options(options: Mapping[str, int | str | bool], size_bytes: int) -> PitchedRows:

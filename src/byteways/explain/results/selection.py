@@ -8,7 +8,6 @@ from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.plan.options import SUBMIT
-from byteways.plan.pitched_rows import moves_rows
 from byteways.topology import routes
 from byteways.topology.model import Topology
 
@@ -95,7 +94,7 @@ def unidirectional(results: Iterable[Result]) -> list[Result]:
 def does_the_job(cell: Result) -> bool:
     """Whether it moves contiguous bytes from one buffer to another, back to back, each counted once."""
     known = INTERFACES[cell.record.interface]
-    if known.counts != "per-direction" or known.buffers != "pair" or moves_rows(cell.record.interface):
+    if known.counts != "per-direction" or known.buffers != "pair" or known.in_pieces:
         return False
     return "pace" not in cell.record.options  # isolated operations measure launch overhead, not the path
 

@@ -21,7 +21,6 @@ from byteways.plan.case import Buffer
 from byteways.plan.interfaces import INTERFACES, OF_ALL, counts_as_stream, metric_of
 from byteways.plan.memory import is_managed
 from byteways.plan.options import TIMING
-from byteways.plan.pitched_rows import moves_rows
 from byteways.record.record import Record
 from byteways.topology.model import Topology
 
@@ -193,7 +192,7 @@ class Result:
             self.record.pattern == "unidirectional"
             and metric_of(interface) == "bandwidth"
             and not counts_as_stream(interface)
-            and not moves_rows(interface)
+            and not INTERFACES[interface].in_pieces
         )
 
     @cached_property

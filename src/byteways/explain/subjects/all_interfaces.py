@@ -15,9 +15,8 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, between_ranks, kind, uses_ipc
 from byteways.explain.results.summary import Result, group_by, pool
 from byteways.explain.subjects.ranks import library
-from byteways.plan.interfaces import counts_as_stream, metric_of
+from byteways.plan.interfaces import INTERFACES, counts_as_stream, metric_of
 from byteways.plan.options import STAGING
-from byteways.plan.pitched_rows import moves_rows
 
 INTRODUCTION = (
     "Every interface that moves the same bytes between the same devices: copies and kernels of one process, "
@@ -55,7 +54,7 @@ def _is_plain(cell: Result) -> bool:
         and record.interface not in WITH_OWN_TABLES
         and metric_of(record.interface) == "bandwidth"
         and not counts_as_stream(record.interface)
-        and not moves_rows(record.interface)
+        and not INTERFACES[record.interface].in_pieces
         and not record.environment
         and not {*record.options} - {*_OPTIONS}
         and all(end.first_touch in (None, end.device) for end in (cell.source, cell.destination))

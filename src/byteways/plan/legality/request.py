@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from byteways.plan.block_layout import moves_blocks
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES, OPTIONS, WORD_BYTES, is_memory_step
-from byteways.plan.options import ACCESS_BYTES, MOST_ACCESSES, MOST_BLOCK_THREADS
-from byteways.plan.pitched_rows import moves_rows, rows_of_options
+from byteways.plan.options import ACCESS_BYTES, LAYOUT, MOST_ACCESSES, MOST_BLOCK_THREADS
+from byteways.plan.pieces import pieces_of_options
 from byteways.plan.relays import via_mistake
 
 
@@ -38,7 +39,8 @@ class Mistake:
 def mistake(request: Request) -> Mistake | None:
     """Returns why no machine can run it; None if one might."""
     return (
-        _rows_mistake(request)
+        _pieces_mistake(request)
+        or _layout_mistake(request)
         or _number_mistake(request)
         or _size_mistake(request)
         or _threads_mistake(request)
@@ -88,10 +90,20 @@ def _size_mistake(request: Request) -> Mistake | None:
     return None
 
 
-def _rows_mistake(request: Request) -> Mistake | None:
-    if not moves_rows(request.interface):
+def _pieces_mistake(request: Request) -> Mistake | None:
+    """Rows and blocks must not overlap, and fill the size."""
+    pieces = pieces_of_options(request.interface, request.options, request.size_bytes)
+    wrong = pieces.wrong() if pieces else None
+    return Mistake(*wrong) if wrong else None
+
+
+def _layout_mistake(request: Request) -> Mistake | None:
+    """Random places are one block apart or more, which no pitch says."""
+    if not moves_blocks(request.interface) or "pitch_bytes" not in request.options:
         return None
-    return Mistake(*told) if (told := rows_of_options(request.options, request.size_bytes).wrong()) else None
+    if request.options.get("layout", LAYOUT.default) == "strided":
+        return None
+    return Mistake("pitch_bytes", "blocks at random places have no pitch", 'layout = "strided"')
 
 
 def _threads_mistake(request: Request) -> Mistake | None:
@@ -153,7 +165,7 @@ def _submit_mistake(request: Request) -> Mistake | None:
         return Mistake("pace", f"a {how} cannot wait for each operation", "leave one of them out")
     if how == "batch" and not INTERFACES[request.interface].batched:
         return Mistake("submit", "a batched call takes copies, not kernels", 'submit = "graph"')
-    if how == "batch" and request.cache == "warm":
+    if how == "batch" and request.cache == "warm" and not moves_blocks(request.interface):
         reason = "copies of a batch are unordered, so warm ones would overwrite each other"
         return Mistake("submit", reason, 'cache = "cold"')
     return None

@@ -57,7 +57,7 @@ def _company(question: LegalityContext) -> str | None:
 
 
 _STEPS = tuple(name for name in INTERFACES if is_memory_step(name))
-_COPIES = ("copy", "copy-2d", "route")
+_COPIES = ("copy", "copy-2d", "copy-blocks", "route")
 _OF_TORCH = tuple(name for name, interface in INTERFACES.items() if interface.worker == "torch")
 _OF_THREADS = tuple(name for name, interface in INTERFACES.items() if "threads" in interface.takes)
 _OF_XCCL = tuple(name for name, interface in INTERFACES.items() if interface.library == "xccl")

@@ -14,7 +14,7 @@ from byteways.plan.case import Flow as PlannedFlow
 from byteways.plan.footprint import flow_buffer_bytes, usable
 from byteways.plan.interfaces import is_memory_step, metric_of, moves_pages
 from byteways.plan.memory import is_managed
-from byteways.plan.pitched_rows import moves_rows, rows_of
+from byteways.plan.pieces import pieces_of
 from byteways.plan.relays import paths_of
 from byteways.run.shared.health_users import GpuUsers
 from byteways.run.shared.library_paths import library_directories
@@ -298,9 +298,8 @@ def _partner(case: Case, flow: PlannedFlow) -> str:
 
 def _flow_options(case: Case, flow: PlannedFlow, gpus: Sequence[str], handle: str = "") -> dict[str, Any]:
     options = flow_options(case.options_of(flow))
-    if moves_rows(case.interface_of(flow)):
-        rows = rows_of(case, flow)
-        options |= {"width_bytes": rows.width_bytes, "pitch_bytes": rows.pitch_bytes, "strided": rows.strided}
+    if pieces := pieces_of(case, flow):
+        options |= pieces.options
     if case.interface_of(flow) == "route":
         options.pop("relays", None)
         options["via"] = ",".join(paths_of(case, flow, gpus).relays)

@@ -1,0 +1,169 @@
+"""Scattered blocks, on real host memory and on simulated machines: blocks arrive, and gaps stay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from byteways import _core
+from tests.native import simulated as toy
+from tests.native.simulated import FIXED_NS, KIB, MIB, RATES
+
+GPU, PEER, HOST = ("gpu0", "device"), ("gpu1", "device"), ("cpu0", "pinned")
+METHODS: dict[str, dict[str, Any]] = {
+    "calls": {"interface": "copy-blocks"},
+    "batch": {"interface": "copy-blocks", "submit": "batch"},
+    "graph": {"interface": "copy-blocks", "submit": "graph"},
+    "kernel": {"interface": "kernel-blocks"},
+    "resident": {"interface": "kernel-blocks", "blocks": 8},
+}
+
+
+def moved(
+    session: _core.Session,
+    ends: tuple[tuple[str, str], tuple[str, str]],
+    executor: str,
+    size: int,
+    room: int = 0,
+    **more: Any,
+) -> Any:
+    """What one flow of blocks gives, or why it is refused."""
+    wanted = {"block_bytes": 1024, "layout": "random", "pitch_bytes": 2048, "scattered": "both", **more}
+    interface, samples, batch = wanted.pop("interface"), wanted.pop("samples", 20), wanted.pop("batch", 0)
+    buffers = [session.allocate(device, memory, room or 8 * size, device) for device, memory in ends]
+    flow = _core.Flow(*buffers, executor, interface, size, **wanted)
+    try:
+        measured = session.measure([flow], toy.options(budget_s=0.05, max_samples=samples, batch=batch))
+    except _core.UnsupportedError as error:
+        return str(error)
+    (result,) = measured.flows
+    return {
+        "time_ns": measured.time_ns.median if measured.samples_ns else 0,
+        "submit_ns": measured.submit_ns,
+        "verified": measured.verified,
+        "checked": result.verification.checked_bytes,
+        "timed_by": measured.timed_by,
+        "gated": measured.gated,
+        "engine": measured.engine,
+        "distinct": [measured.distinct_source_bytes, measured.distinct_destination_bytes],
+    }
+
+
+def played(sheet: str, *arguments: Any, **more: Any) -> Any:
+    def scene(session: _core.Session) -> Any:
+        session.prove_peer("gpu0", "gpu1")
+        return moved(session, *arguments, **more)
+
+    return toy.play(sheet, scene)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("layout", ["random", "strided"])
+@pytest.mark.parametrize("scattered", ["both", "source", "destination"])
+@pytest.mark.parametrize("block", [8, 1000, 4096])
+def test_blocks_of_real_memory(block: int, scattered: str, layout: str, threads: int) -> None:
+    """Catches blocks that end elsewhere, and a check that calls right ones wrong, without a simulator."""
+    session = _core.Session(gpus=False)
+    ends = (("cpu0", "pageable"), ("cpu0", "pageable"))
+    got = moved(session, ends, "cpu0", 100 * block, 2 * MIB, interface="memcpy-blocks", block_bytes=block,
+                pitch_bytes=block + 24, layout=layout, scattered=scattered, threads=threads)  # fmt: skip
+    assert got["verified"] and got["engine"] == "cpu"
+    assert got["checked"] >= 100 * block
+
+
+@pytest.mark.parametrize("size", [64 * KIB, 4 * MIB])  # real and symbolic memory of the simulator
+@pytest.mark.parametrize(("layout", "scattered"), [("random", "source"), ("strided", "both")])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "ends", [(GPU, PEER), (HOST, GPU), (GPU, HOST)], ids=["peer", "from-host", "to-host"]
+)
+def test_blocks_between_devices(ends: Any, method: str, layout: str, scattered: str, size: int) -> None:
+    """Catches a method, a direction or a side that moves other blocks than its list says."""
+    got = played(toy.nvidia(), ends, "gpu0", size, layout=layout, scattered=scattered, block_bytes=16 * KIB,
+                 pitch_bytes=24 * KIB, **METHODS[method])  # fmt: skip
+    assert got["verified"] and got["timed_by"] == "device-events"
+    assert got["engine"] == ("copy-engine" if METHODS[method]["interface"] == "copy-blocks" else "kernel")
+    assert got["distinct"][0] == got["distinct"][1] and got["distinct"][0] % size == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_blocks_by_hip(method: str) -> None:
+    """Catches a vendor whose kernels, batches or graphs take other arguments."""
+    got = played(toy.amd(), (HOST, GPU), "gpu0", 256 * KIB, **METHODS[method])
+    assert got["verified"] or "no batched copies" in got or "batch" in got
+
+
+def test_a_call_costs_what_its_blocks_cost() -> None:
+    """Catches a simulated machine on which a call for each block is free, or a kernel pays for each."""
+    size, blocks = 256 * KIB, 256
+    by = {
+        name: played(toy.nvidia(), (HOST, GPU), "gpu0", size, room=64 * size, **options)
+        for name, options in METHODS.items()
+    }
+    assert by["calls"]["time_ns"] >= blocks * FIXED_NS["engine"]
+    assert by["calls"]["submit_ns"] > 100 * by["batch"]["submit_ns"]
+    assert by["kernel"]["time_ns"] < by["calls"]["time_ns"] / 20
+    way = RATES["kernel-host-read"]
+    assert by["kernel"]["time_ns"] > FIXED_NS["kernel"] + size / way * 1e9
+
+
+def test_more_blocks_than_a_queue_holds_are_not_held_back() -> None:
+    """Catches an operation that waits for the gate while the gate waits for it: its calls seem to block, and
+    its engine cannot be observed.
+    """
+    got = played(toy.nvidia(), (HOST, GPU), "gpu0", 1024 * KIB, **METHODS["calls"])
+    assert not got["gated"] and got["verified"]
+    assert got["timed_by"] == "device-events" and got["engine"] == "copy-engine"
+    assert played(toy.nvidia(), (HOST, GPU), "gpu0", 64 * KIB, **METHODS["calls"])["gated"]
+
+
+@pytest.mark.parametrize("method", ["calls", "kernel"])
+@pytest.mark.parametrize("word", [3, 130])  # strided: of a block, and of a gap
+def test_a_wrong_word_is_found_in_blocks_and_gaps(method: str, word: int) -> None:
+    """Catches a check that looks at blocks alone, so that what overwrites the gaps passes."""
+    sheet = toy.nvidia(faults__0=f"corrupt:gpu0>gpu1:word={word}")
+    for size in (64 * KIB, 4 * MIB):
+        got = played(sheet, (GPU, PEER), "gpu0", size, layout="strided", **METHODS[method])
+        assert not got["verified"]
+
+
+@pytest.mark.parametrize("method", ["batch", "kernel"])
+@pytest.mark.parametrize("layout", ["random", "strided"])
+def test_blocks_that_are_left_out_are_found(method: str, layout: str) -> None:
+    """Catches verification that takes what an earlier operation wrote."""
+    got = played(toy.nvidia(faults__0="skip:gpu0>gpu1"), (GPU, PEER), "gpu0", 4 * MIB, layout=layout,
+                 **METHODS[method])  # fmt: skip
+    assert not got["verified"]
+
+
+def test_a_lost_map_is_no_proof() -> None:
+    """Catches verification by a map of blocks that did not arrive: then every word seems to be a gap."""
+    got = played(toy.nvidia(faults__0="skip:cpu0>gpu0"), (HOST, GPU), "gpu0", 64 * KIB, **METHODS["kernel"])
+    assert not got["verified"]
+
+
+def test_more_blocks_than_one_list_names() -> None:
+    """Catches the blocks of a second launch that are moved by the first one's list, or not checked."""
+    options = {"block_bytes": 8, "batch": 1, "samples": 3, **METHODS["kernel"]}
+    got = played(toy.nvidia(), (HOST, GPU), "gpu0", 33_000 * 8, 64 * 33_000 * 8, **options)
+    assert got["verified"] and got["checked"] >= 33_000 * 8
+    last = 2 * 33_000 - 1
+    for word in (1, last):  # of a slot of as many places
+        sheet = toy.nvidia(faults__0=f"corrupt:cpu0>gpu0:word={word}")
+        got = played(sheet, (HOST, GPU), "gpu0", 33_000 * 8, 4 * 33_000 * 8, **options)
+        assert not got["verified"]
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"block_bytes": 0}, "no block without bytes"),
+        ({"block_bytes": 100}, "multiple of 8"),
+        ({"block_bytes": 48}, "no whole number of blocks"),
+        ({"layout": "strided", "pitch_bytes": 512}, "overlap at a pitch of 512"),
+    ],
+)
+def test_blocks_that_cannot_be(more: dict[str, Any], why: str) -> None:
+    """Catches layouts that would write over each other, or outside of the buffer."""
+    assert why in played(toy.nvidia(), (GPU, PEER), "gpu0", 64 * KIB, **METHODS["kernel"], **more)

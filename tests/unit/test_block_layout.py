@@ -1,0 +1,68 @@
+"""Scattered blocks on paper: what is refused, how large their buffers are, which cases are equal."""
+
+from __future__ import annotations
+
+import pytest
+
+from byteways.plan.block_layout import BlockLayout
+from byteways.plan.case import Case, Flow
+from byteways.plan.footprint import flow_buffer_bytes
+from byteways.plan.legality import refusal
+from byteways.plan.pieces import pieces_of
+from tests.unit import machines
+
+H200X4 = machines.h200x4()
+KIB, MIB, GIB = 2**10, 2**20, 2**30
+
+
+def case(interface: str = "kernel-blocks", size: int = MIB, **options: int | str) -> Case:
+    flow = Flow.from_json({"source": "cpu0:pinned", "destination": "gpu0:device", "executor": "gpu0"})
+    return Case(interface, "unidirectional", (flow,), size, options=options)
+
+
+@pytest.mark.parametrize(
+    ("what", "why"),
+    [
+        (case(block_bytes=4), "blocks are multiples of 8 bytes, and 4 is not"),
+        (case(block_bytes=3 * KIB), "1 MiB is not a multiple of the block size, 3072 bytes"),
+        (case(layout="strided", pitch_bytes=8 * KIB), "blocks of 16384 bytes overlap at a pitch of 8192"),
+        (case(layout="strided", pitch_bytes=2**15 + 4), "pitch_bytes is a multiple of 8 bytes"),
+        (case(pitch_bytes=32 * KIB), "blocks at random places have no pitch"),
+        (case(size=GIB, block_bytes=512), "at most 1048576 blocks"),
+        (case("copy-blocks", submit="graph", pace="one-at-a-time"), "cannot wait for each operation"),
+        (case(size=256 * GIB, block_bytes=MIB), "its buffers need"),
+    ],
+)
+def test_what_cannot_be_is_refused_while_planning(what: Case, why: str) -> None:
+    """Catches blocks that only a worker would find out to be impossible."""
+    assert why in (refusal(what, *H200X4) or "")
+
+
+@pytest.mark.parametrize("interface", ["copy-blocks", "kernel-blocks"])
+def test_what_can_be_is_planned(interface: str) -> None:
+    """Catches a rule for contiguous bytes or rows that refuses blocks."""
+    assert refusal(case(interface), *H200X4) is None
+    assert refusal(case(interface, layout="strided", pitch_bytes=64 * KIB), *H200X4) is None
+
+
+def test_defaults() -> None:
+    """Catches a worker that gets other blocks than the plan assumed."""
+    what = case()
+    assert pieces_of(what, what.flows[0]) == BlockLayout(16 * KIB, "random", 32 * KIB, "both", MIB)
+
+
+@pytest.mark.parametrize(
+    ("options", "span", "slots"),
+    [
+        ({}, 2 * MIB, 256),  # 60 MiB of cache: a rotation of 256 MiB
+        ({"layout": "strided", "pitch_bytes": 16 * KIB}, MIB, 256),
+        ({"layout": "strided", "pitch_bytes": 64 * KIB}, 4 * MIB, 256),
+        ({"block_bytes": 16}, 2 * MIB, 128),  # half of each touched line
+    ],
+)
+def test_buffers_rotate_over_the_lines_that_are_touched(
+    options: dict[str, int | str], span: int, slots: int
+) -> None:
+    """Catches cold buffers whose gaps are counted as touched, so that the blocks stay in the cache."""
+    what = case(**options)
+    assert flow_buffer_bytes(what, what.flows[0], lambda _: 60 * MIB) == slots * span
