@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import byteways
 from byteways.cli import main
 from byteways.errors import BytewaysError
 from byteways.explain.best.load import COPY_DATA, REGISTER_PAGES, LoadAnswer, load_answer
@@ -196,6 +197,12 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str], words: lis
     assert main(["best", "--load", "20GiB", *words]) == 2
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.startswith(f"error: {said}")
+
+
+def test_from_python(tmp_path: Path) -> None:
+    """Catches a load that a program cannot ask for."""
+    run = byteways.load(str(load_run().write(tmp_path)))
+    assert run.load_time("20GiB", "gpu0").best is not None
 
 
 def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,18 +14,31 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from byteways.aliases import typed_size
+from byteways.cli.best_questions import (
+    Blocks,
+    BlockTokens,
+    ElementBytes,
+    HeadSize,
+    KvHeads,
+    Latent,
+    Layers,
+    Load,
+    Model,
+    TensorParallel,
+    Tokens,
+    asked_of_blocks,
+    asked_of_load,
+    cache_of,
+)
 from byteways.cli.runs import opened_run
-from byteways.cli.terminal import echo, say
+from byteways.cli.terminal import say
 from byteways.cli.usage import BEST
 from byteways.errors import BytewaysError, ExitStatus
-from byteways.json_text import json_text
+from byteways.plan.kv_cache import BLOCK_TOKENS, CONTEXT_TOKENS
 
 if TYPE_CHECKING:
-    from byteways.explain.best.answers import Answer
-    from byteways.explain.best.load import LoadAnswer
-    from byteways.explain.best.no_answer import NoAnswer
-    from byteways.explain.best.placement import Placement
     from byteways.plan.case import PlannedCase
+    from byteways.plan.kv_cache import CacheBlocks
     from byteways.plan.question import Question
     from byteways.record.run_folder import RunFolder
     from byteways.run.conduct.interruption import Interruption
@@ -69,14 +82,17 @@ def best(
     pattern: Annotated[
         str, typer.Option("--pattern", help="'bidirectional', 'fan-out' or another of `list patterns`.")
     ] = "unidirectional",
-    load: Annotated[
-        str | None,
-        typer.Option(
-            "--load",
-            help="How long so many bytes take into this GPU: allocation, page faults, reading, copy, relays.",
-            metavar="SIZE",
-        ),
-    ] = None,
+    load: Load = None,
+    blocks: Blocks = None,
+    model: Model = None,
+    tp: TensorParallel = 1,
+    block_tokens: BlockTokens = BLOCK_TOKENS,
+    tokens: Tokens = CONTEXT_TOKENS,
+    layers: Layers = None,
+    kv_heads: KvHeads = None,
+    head_size: HeadSize = None,
+    latent: Latent = None,
+    element_bytes: ElementBytes = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the answer with its claims as JSON.")
     ] = False,
@@ -91,12 +107,29 @@ def best(
     """Say which method is best for a size between two devices: from a run, or measured now."""
     from byteways.plan.question import collective_named, question
 
+    cache = cache_of(
+        *(model, tp, block_tokens, tokens),
+        layers=layers,
+        kv_heads=kv_heads,
+        head_size=head_size,
+        latent=latent,
+        element_bytes=element_bytes,
+    )
+    where = within, memory, pattern
     if load is not None:
+        if blocks is not None or cache is not None:
+            raise BytewaysError(
+                "--load is for one piece of data, not for blocks", hint="leave out one of them"
+            )
         words: tuple[str, ...] = ("--load", load, source)
-        asked, run = _asked_of_load(source, load, destination, size, within, memory, pattern)
+        asked, run = asked_of_load(source, load, destination, size, *where)
         return _answered(asked, words, run, machine, out, as_json)
     if destination is None:
         raise BytewaysError("missing argument 'DST'", hint=BEST)
+    if blocks is not None or cache is not None:
+        asked, run = asked_of_blocks((source, destination), blocks, cache, size, run, *where)
+        words = source, destination, "--blocks", asked.blocks.written if asked.blocks else ""
+        return _answered(asked, words, run, machine, out, as_json, cache)
     if collective := collective_named(source):
         words = (source, destination)
         _check_size_of_collective(words, size)
@@ -109,30 +142,6 @@ def best(
     return _answered(asked, words, run, machine, out, as_json)
 
 
-def _asked_of_load(
-    source: str, load: str, run: str | None, more: str | None, within: str, memory: str | None, pattern: str
-) -> tuple[Question, Path | None]:
-    """Returns the question of --load, and the run.
-
-    Raises:
-        BytewaysError: Words or options are given that a load does not have.
-    """
-    from byteways.plan.load_question import load_question
-
-    if more is not None:
-        hint = f"one GPU, then the run: byteways best --load {load} {source} RUN"
-        raise BytewaysError(f"'{more}' is too much for --load", hint=hint)
-    for option, given in (
-        ("--within", within != "process"),
-        ("--memory", memory is not None),
-        ("--pattern", pattern != "unidirectional"),
-    ):
-        if given:
-            hint = "a load is answered for pinned, registered and pageable memory, and for all GPUs at once"
-            raise BytewaysError(f"{option} is not for --load", hint=hint)
-    return load_question(source, load), None if run is None else Path(run)
-
-
 def _answered(
     asked: Question,
     words: Sequence[str],
@@ -140,28 +149,21 @@ def _answered(
     machine: str | None,
     out: Path | None,
     as_json: bool,
+    cache: CacheBlocks | None = None,
 ) -> int:
     """Answers from a run, or measures now."""
+    from byteways.cli.best_printing import print_answers
+    from byteways.explain.best.block_answers import all_answers
+
     if run is None:
-        return _now(asked, machine, out, as_json)
+        return _now(asked, machine, out, as_json, cache)
     for name, value in (("--machine", machine), ("--out", out)):
         if value is not None:
             raise BytewaysError(f"{name} is for a measurement; {run} has its results already")
     _check_no_machine(run, words)
     folder = opened_run(run)
-    _print(folder, _found(folder, asked, str(run)), as_json, None)
+    print_answers(folder, all_answers(folder, asked, str(run)), as_json, None, cache=cache)
     return ExitStatus.GOOD
-
-
-def _found(
-    folder: RunFolder, asked: Question, name: str = "RUN"
-) -> Sequence[Answer | NoAnswer | Placement | LoadAnswer]:
-    """Answers the question from a run."""
-    from byteways.explain.best.answers import answers
-    from byteways.explain.best.load import load_answer
-    from byteways.explain.results.index import Index
-
-    return [load_answer(Index.of(folder), asked, name)] if asked.load else answers(folder, asked, name)
 
 
 def _check_no_machine(run: Path, words: Sequence[str]) -> None:
@@ -222,54 +224,13 @@ def _is_size(word: str) -> bool:
         return False
 
 
-def _print(
-    folder: RunFolder,
-    found: Sequence[Answer | NoAnswer | Placement | LoadAnswer],
-    as_json: bool,
-    measured_s: float | None,
-    left_out: Sequence[str] = (),
-) -> None:
-    """Prints an answer a line, or JSON; a simulated run is marked above. Hints go to standard error."""
-    from byteways.explain.best.load import LoadAnswer
-    from byteways.explain.best.no_answer import NoAnswer
-    from byteways.record.simulation_mark import is_simulated, mark_of
-
-    if as_json:
-        outcome = {
-            "simulated": is_simulated(folder.manifest),
-            "mark": mark_of(folder.manifest) or None,
-            "measured_now_s": measured_s,
-            "left_out": [*left_out],
-            "answers": [one.to_json() for one in found],
-        }
-        echo(json_text(outcome, indent=1))
-        return
-    if mark := mark_of(folder.manifest):
-        echo(mark)
-    for one in found:
-        if isinstance(one, LoadAnswer):
-            _print_load(one)
-        else:
-            echo(str(one))
-    if measured_s is None:
-        for hint in dict.fromkeys(one.hint for one in found if isinstance(one, NoAnswer | LoadAnswer)):
-            if hint:
-                say(f"hint: {hint}")
-
-
-def _print_load(answer: LoadAnswer) -> None:
-    """Prints the parts of a load as a table, and what follows from them."""
-    from byteways.cli.layout import Lines, TextTable, show
-    from byteways.explain.best.wording_load import load_lines, load_table, load_title
-
-    headings, rows = load_table(answer)
-    table = TextTable(load_title(answer), headings, rows, frozenset(headings[1:]))
-    show([table, Lines("answer", tuple(load_lines(answer)))])
-
-
-def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) -> int:
+def _now(
+    asked: Question, machine: str | None, out: Path | None, as_json: bool, cache: CacheBlocks | None
+) -> int:
     """Measures the question and answers it, on a real machine within the question's limit."""
+    from byteways.cli.best_printing import print_answers
     from byteways.explain.best.answers import left_out
+    from byteways.explain.best.block_answers import all_answers
     from byteways.plan.budget import BudgetError
     from byteways.plan.question import host_alone
     from byteways.record.simulation_mark import voice
@@ -301,7 +262,7 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
         missing = left_out(folder, planned)
         if missing:
             say(f"left out for lack of time: {', '.join(missing)}")
-        _print(folder, _found(folder, asked), as_json, round(took_s, 1), missing)
+        print_answers(folder, all_answers(folder, asked), as_json, round(took_s, 1), missing, cache)
     return ExitStatus.GOOD
 
 

@@ -34,7 +34,7 @@ _VERBS: Mapping[str, str] = {
     **dict.fromkeys(("bench", "benchmark", "measure", "test"), "byteways run"),
     **dict.fromkeys(("diff", "cmp"), "byteways compare"),
     **dict.fromkeys(("topology", "devices", "info"), "byteways topo"),
-    **dict.fromkeys(("ask", "advise"), "byteways best"),
+    "ask": "byteways best",
     **{word: f"byteways list {word}" for word in ("suites", "studies", "machines", "interfaces", "patterns")},
     "simulate": "byteways run --machine NAME; byteways list machines",
     "version": "byteways --version",
@@ -45,7 +45,9 @@ BEST = "name both ends and the size: byteways best gpu0 gpu1 1MiB; byteways topo
 _ARGUMENTS: Mapping[str, str] = {
     "best": BEST,
     "reproduce": "byteways list studies",
-    **dict.fromkeys(("show", "export", "check", "report"), "name the folder that `byteways run` made"),
+    **dict.fromkeys(
+        ("show", "export", "check", "report", "advise"), "name the folder that `byteways run` made"
+    ),
     "compare": "byteways compare RUN_A RUN_B",
 }
 

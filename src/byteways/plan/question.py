@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from byteways.aliases import AmbiguousError, called, meanings, translated, typed_size
 from byteways.errors import BytewaysError
-from byteways.plan.block_list import BlockList
+from byteways.plan.block_list import BlockList, block_list
 from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import COLLECTIVES
 from byteways.plan.memory import MEMORIES, is_plain
@@ -65,7 +65,8 @@ class Question:
         if self.load:
             return shlex.join(["byteways", "best", "--load", size, self.destination, *([run] if run else [])])
         ends = [self.pattern] if self.is_collective else [self.source, self.destination]
-        words = ["byteways", "best", *ends, size, *([run] if run else [])]
+        what = ["--blocks", self.blocks.written] if self.blocks else [size]
+        words = ["byteways", "best", *ends, *what, *([run] if run else [])]
         if self.is_collective:
             return shlex.join([*words, *(["--memory", self.memory] if self.memory else [])])
         for option, value, usual in (
@@ -91,7 +92,7 @@ def question(
     Args:
         source: A device, a glob, `host`, a UUID or a PCI address; '' for a collective of all ranks.
         destination: The same.
-        size: Bytes, or a text such as '1MiB'.
+        size: Bytes, or a text such as '1MiB'; '1024x16KiB' for scattered blocks.
         within: `process` or `ranks`.
         memory: A memory kind or a glob that either end must have; None: any.
         pattern: A pattern of transfers.
@@ -109,13 +110,16 @@ def question(
         raise BytewaysError(f"unknown --within '{within}'", hint=hint)
     if source or destination or pattern not in COLLECTIVES:
         check_ends(source, destination)
+    blocks = block_list(size) if isinstance(size, str) and "x" in size.casefold() else None
     try:
-        size_bytes = typed_size(str(size))
+        size_bytes = blocks.size_bytes if blocks else typed_size(str(size))
     except ValueError as error:
         raise BytewaysError(str(error), hint="write a size in bytes, KiB, MiB or GiB: 1MiB") from error
     if memory is not None:
         memory = _word("memory", memory, MEMORIES)
-    return Question(source, destination, size_bytes, within, memory, pattern)
+    if blocks is not None and (within != PROCESS or pattern in COLLECTIVES):
+        raise BytewaysError("scattered blocks are copied within one process", hint="leave out --within")
+    return Question(source, destination, size_bytes, within, memory, pattern, blocks)
 
 
 def check_ends(*ends: str) -> None:
