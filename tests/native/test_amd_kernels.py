@@ -13,7 +13,7 @@ import pytest
 
 from tests.cache import cached
 from tests.cache import version as version_of
-from tests.native.kernel_entries import ENTRIES
+from tests.native.kernel_entries import BULK, ENTRIES
 from tests.native.runtime_compiler import HEADERS, NATIVE, SOURCES
 
 ARCHITECTURES = ("gfx90a", "gfx942")
@@ -128,7 +128,7 @@ def test_every_source_holds_its_kernels(sources: dict[str, str]) -> None:
     assert set(sources) == set(ENTRIES)
     for source, names in ENTRIES.items():
         found = re.findall(r"^\s+\.amdhsa_kernel (\w+)$", sources[source], flags=re.MULTILINE)
-        assert sorted(found) == sorted([] if source == "interfaces/kernel_copy/bulk.cu" else names), source
+        assert sorted(found) == sorted([] if source in BULK else names), source
 
 
 def test_kernels_run_with_all_the_threads_they_are_launched_with(sources: dict[str, str]) -> None:
@@ -138,7 +138,7 @@ def test_kernels_run_with_all_the_threads_they_are_launched_with(sources: dict[s
             r"BYTEWAYS_KERNEL\((\d+)(?:, \d)?\) (\w+)", (NATIVE / source).read_text(encoding="utf-8")
         )
         assert {name for _, name in bounds} == set(names)
-        if source == "interfaces/kernel_copy/bulk.cu":
+        if source in BULK:
             continue
         told = re.findall(r"\.max_flat_workgroup_size: (\d+)\n\s+\.name:\s+(\w+)", sources[source])
         assert sorted(told) == sorted(bounds), source
@@ -234,6 +234,7 @@ def test_stores_have_arrived_when_a_kernel_ends(
         ("kernel_copy", "copy_resident"),
         ("store", "store_resident"),
         ("stream", "stream_triad_resident"),
+        ("blocks", "copy_blocks_resident"),
         ("copy_2d", "copy_2d_resident"),
         ("random_access", "random_store_8_several"),
         ("random_access", "random_update_8_several"),

@@ -15,7 +15,7 @@ import pytest
 from byteways import _core
 from byteways.run.shared.library_paths import library_directories
 from tests.cache import cached, digest
-from tests.native.kernel_entries import ENTRIES
+from tests.native.kernel_entries import BULK, ENTRIES
 from tests.native.runtime_compiler import HEADERS, NATIVE, SOURCES, RuntimeCompiler
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -35,6 +35,7 @@ def ptx(architecture: str) -> dict[str, str]:
 DISASSEMBLED = tuple(
     f"interfaces/{name}.cu"
     for name in (
+        "blocks/kernel",
         "copy_2d/kernel",
         "kernel_copy/kernel",
         "load/kernel",
@@ -136,6 +137,7 @@ IN_FLIGHT = {
         "stream_copy_resident": 4,
         "stream_triad_resident": 8,
     },
+    "blocks/kernel": {"copy_blocks": 4, "copy_blocks_resident": 8},
     "copy_2d/kernel": {"copy_2d_tiled": 4, "copy_2d_resident": 8},
     "random_access/kernel": {"random_load_16_several": 2, "random_update_16_several": 4},
 }
@@ -211,7 +213,7 @@ def test_entries_have_the_names_they_are_launched_by(ptx: dict[str, str], archit
     """Catches a mangled or renamed kernel, which would show on a GPU only."""
     for source, names in ENTRIES.items():
         found = re.findall(r"\.visible \.entry (\w+)\(", ptx[source])
-        expected = [] if source == "interfaces/kernel_copy/bulk.cu" and architecture == "sm_80" else names
+        expected = [] if source in BULK and architecture == "sm_80" else names
         assert sorted(found) == sorted(expected), source
 
 
@@ -223,6 +225,7 @@ def test_kernels_fence_only_where_they_are_asked_to(ptx: dict[str, str]) -> None
         ("kernel_copy", "copy_resident"),
         ("store", "store_resident"),
         ("stream", "stream_triad_resident"),
+        ("blocks", "copy_blocks_resident"),
         ("copy_2d", "copy_2d_resident"),
         ("random_access", "random_store_8_several"),
         ("random_access", "random_update_8_several"),
@@ -239,6 +242,7 @@ def test_kernels_fence_only_where_they_are_asked_to(ptx: dict[str, str]) -> None
         ("kernel_copy", "copy_tiled"),
         ("store", "store"),
         ("stream", "stream_triad"),
+        ("blocks", "copy_blocks"),
         ("copy_2d", "copy_2d"),
         ("random_access", "random_store_8"),
         ("pointer_chase", "chase"),
@@ -268,12 +272,17 @@ def test_fill_and_check_run_at_memory_speed(ptx: dict[str, str]) -> None:
     assert re.search(r"ld\.global\.\S*v4", body(ptx["interfaces/service/pattern.cu"], "check"))
 
 
-def test_bulk_copies_wait_and_fence_in_order(ptx: dict[str, str], architecture: str) -> None:
+@pytest.mark.parametrize(
+    ("source", "kernel"), [(BULK[0], "copy_bulk"), (BULK[1], "copy_blocks_bulk")], ids=["copy", "blocks"]
+)
+def test_bulk_copies_wait_and_fence_in_order(
+    ptx: dict[str, str], architecture: str, source: str, kernel: str
+) -> None:
     """Catches a missing fence or wait: memory reused while it is read, a kernel that ends too early."""
     if architecture == "sm_80":
-        assert ".entry" not in ptx["interfaces/kernel_copy/bulk.cu"]
+        assert ".entry" not in ptx[source]
         return
-    code = body(ptx["interfaces/kernel_copy/bulk.cu"], "copy_bulk")
+    code = body(ptx[source], kernel)
     order = re.findall(
         r"(mbarrier\.init|mbarrier\.arrive\.expect_tx|mbarrier\.try_wait|fence\.proxy\.async|cp\.async\.bulk"
         r"(?:\.shared|\.global|\.commit_group|\.wait_group\.read|\.wait_group)|fence\.\w+\.sys)",

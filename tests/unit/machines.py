@@ -23,7 +23,8 @@ AMD_GPU_MEMORY = (
     "managed-coarse",
 )
 CPU_INTERFACES = ("memcpy", "memcpy-mt", "memcpy-stream", "pointer-chase")
-GPU_INTERFACES = ("copy", "kernel", "kernel-bulk", "pointer-chase")
+BULK_INTERFACES = ("kernel-bulk", "bulk-blocks")
+GPU_INTERFACES = ("copy", "kernel", *BULK_INTERFACES, "pointer-chase")
 YES = Offer(True)
 
 
@@ -154,7 +155,10 @@ def gpus(
         },
         interface={
             **{name: dict.fromkeys(CPU_INTERFACES, YES) for name in topology.names("cpu")},
-            **{name: {**dict.fromkeys(GPU_INTERFACES, YES), "kernel-bulk": bulk[name]} for name in names},
+            **{
+                name: {**dict.fromkeys(GPU_INTERFACES, YES), **dict.fromkeys(BULK_INTERFACES, bulk[name])}
+                for name in names
+            },
         },
         peer={
             a: {b: no("the driver refused it") if (a, b) in without_peer else YES for b in names if b != a}
@@ -226,7 +230,10 @@ def frontier(**changes: bool) -> tuple[Topology, Capabilities]:
         },
         interface={
             **{name: dict.fromkeys(CPU_INTERFACES, YES) for name in hosts},
-            **{name: {**dict.fromkeys(GPU_INTERFACES, YES), "kernel-bulk": bulk} for name in names},
+            **{
+                name: {**dict.fromkeys(GPU_INTERFACES, YES), **dict.fromkeys(BULK_INTERFACES, bulk)}
+                for name in names
+            },
         },
         peer={a: {b: YES for b in names if b != a} for a in names},
         granted=granted(names),

@@ -28,6 +28,7 @@ def case(interface: str = "kernel-blocks", size: int = MIB, **options: int | str
         (case(layout="strided", pitch_bytes=8 * KIB), "blocks of 16384 bytes overlap at a pitch of 8192"),
         (case(layout="strided", pitch_bytes=2**15 + 4), "pitch_bytes is a multiple of 8 bytes"),
         (case(pitch_bytes=32 * KIB), "blocks at random places have no pitch"),
+        (case("bulk-blocks", block_bytes=24, size=24 * KIB), "multiples of 16 bytes, and block_bytes = 24"),
         (case(size=GIB, block_bytes=512), "at most 1048576 blocks"),
         (case("copy-blocks", submit="graph", pace="one-at-a-time"), "cannot wait for each operation"),
         (case(size=256 * GIB, block_bytes=MIB), "its buffers need"),
@@ -38,7 +39,7 @@ def test_what_cannot_be_is_refused_while_planning(what: Case, why: str) -> None:
     assert why in (refusal(what, *H200X4) or "")
 
 
-@pytest.mark.parametrize("interface", ["copy-blocks", "kernel-blocks"])
+@pytest.mark.parametrize("interface", ["copy-blocks", "kernel-blocks", "bulk-blocks"])
 def test_what_can_be_is_planned(interface: str) -> None:
     """Catches a rule for contiguous bytes or rows that refuses blocks."""
     assert refusal(case(interface), *H200X4) is None

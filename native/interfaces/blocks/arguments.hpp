@@ -34,6 +34,24 @@ struct BlocksArguments {
   unsigned int fence;          // 1 if must_fence() (mover.hpp)
 };
 
+// Kernel "copy_blocks_bulk": moves blocks of equal size by bulk-copy instructions, one for each chunk of a
+// block. Blocks are multiples of 16 bytes, at multiples of 16.
+struct BulkBlocksArguments {
+  const BlockPair* list;
+  unsigned long long block_bytes;
+  unsigned int chunks;         // of all blocks together
+  unsigned int per_block;      // chunks of one block, the last one perhaps shorter
+  unsigned int factor, shift;  // chunk i < 2^31 is of block i * factor >> shift
+  unsigned int chunk_bytes;
+  unsigned int stages;  // chunks in flight per block of the grid
+};
+
+// Threads of a block of its grid: one issues the instructions, all read the list for it. Pairs are read this
+// many phases of kBulkBlocksThreads chunks ahead, and kept as long.
+constexpr unsigned int kBulkBlocksThreads = 32, kBulkPhasesAhead = 2, kBulkPhasesKept = 4;
+constexpr unsigned int kBulkPairsBytes =
+    kBulkPhasesKept * kBulkBlocksThreads * static_cast<unsigned int>(sizeof(BlockPair));
+
 // The host's "memcpy_blocks": `operations` one after another, each on its slot. The list is that of slot 0.
 struct MemcpyBlocksArguments {
   const BlockPair* list;

@@ -1,10 +1,9 @@
-// Interface `kernel-blocks` on a GPU, `memcpy-blocks` on a CPU: scattered blocks by the executor's own loads
-// and stores.
+// Interfaces `kernel-blocks` and `bulk-blocks` on a GPU, `memcpy-blocks` on a CPU: scattered blocks by the
+// executor's own loads and stores.
 #include <algorithm>
-#include <bit>
 
-#include "interfaces/blocks/blocks_mover.hpp"
-#include "interfaces/blocks/list_ring.hpp"
+#include "interfaces/blocks/listed_blocks.hpp"
+#include "interfaces/kernel_copy/bulk_shape.hpp"
 #include "interfaces/pattern.hpp"
 #include "interfaces/registry.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
@@ -12,44 +11,24 @@
 namespace byteways {
 namespace {
 
-void set_divisor(BlocksArguments& arguments) {
-  arguments.shift = 31u + static_cast<unsigned>(std::bit_width(arguments.per_block - 1));
-  arguments.factor = static_cast<unsigned>(((std::uint64_t{1} << arguments.shift) + arguments.per_block - 1) /
-                                           arguments.per_block);
-}
-
-class KernelBlocks final : public BlocksMover {
+class KernelBlocks final : public ListedBlocks {
  public:
-  KernelBlocks(Session& session, const Flow& flow) : BlocksMover(session, flow, false) {
-    require_access(session, flow);
+  KernelBlocks(Session& session, const Flow& flow) : ListedBlocks(session, flow) {
     arguments_.access_bytes = static_cast<unsigned>(widest_access());
     const std::uint64_t per_block = layout_.block_bytes / arguments_.access_bytes;
-    if (per_block > kMostBlockAccesses)
-      throw Unsupported(flow.interface, "blocks", "a kernel copies blocks of at most 8 GiB",
-                        executor().name());
+    use_lists(per_block);
     arguments_.per_block = static_cast<unsigned>(per_block);
     arguments_.fence = must_fence(executor(), flow.destination->device()) ? 1u : 0u;
-    set_divisor(arguments_);
-    of_a_launch_ =
-        std::min<std::uint64_t>({layout_.blocks(), kMostListedBlocks, kMostBlockAccesses / per_block});
+    set_divisor(arguments_.per_block, arguments_.factor, arguments_.shift);
     choice_ = choose_kernel(flow, {"copy_blocks", "copy_blocks", "copy_blocks_resident"},
                             of_a_launch_ * per_block, kTileAccesses);
     const unsigned tiles = choice_.kernel.name == "copy_blocks" ? 1 : 2;
     choice_.shape.shared_bytes = tiles * choice_.shape.threads * static_cast<unsigned>(sizeof(BlockPair));
-    ring_ = std::make_unique<ListRing>(executor(), of_a_launch_);
-    use_own_kernel(choice_.shape);
-    traits_.entries_per_operation = launches() * entries_of_a_launch();
+    traits_.shape = choice_.shape;
+    moved_by_own("loads and stores of a kernel that this process launched");
   }
 
  private:
-  std::uint64_t launches() const { return (layout_.blocks() + of_a_launch_ - 1) / of_a_launch_; }
-
-  // Behind the gate a batch may have no more launches than the ring has lists.
-  std::uint64_t entries_of_a_launch() const {
-    const std::uint64_t depth = executor().runtime->queue_depth(executor().ordinal);
-    return (depth + ListRing::most_launches() - 1) / ListRing::most_launches();
-  }
-
   std::uint64_t widest_access() const {
     std::uint64_t addresses = reinterpret_cast<std::uintptr_t>(flow_.source->data()) |
                               reinterpret_cast<std::uintptr_t>(flow_.destination->data()) |
@@ -59,27 +38,45 @@ class KernelBlocks final : public BlocksMover {
     return std::min<std::uint64_t>(kAccessBytes, addresses & (~addresses + 1));
   }
 
-  void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) override {
-    for (std::uint64_t k = first; k < first + count; ++k)
-      for (std::uint64_t block = 0; block < layout_.blocks(); block += of_a_launch_)
-        launch(stream, k, block, std::min(of_a_launch_, layout_.blocks() - block));
-  }
-
-  void launch(Stream& stream, std::uint64_t operation, std::uint64_t first, std::uint64_t blocks) {
-    BlockPair* list = ring_->next();
-    write_list(list, operation, first, blocks);
+  void launch(Stream& stream, const BlockPair* list, std::uint64_t blocks) override {
     BlocksArguments arguments = arguments_;
     arguments.list = list;
     arguments.accesses = static_cast<unsigned>(blocks * arguments.per_block);
     executor().runtime->launch(executor().ordinal, choice_.kernel, choice_.shape, &arguments,
                                sizeof arguments, stream);
-    ring_->launched(stream);
   }
 
   BlocksArguments arguments_{};
   KernelChoice choice_;
-  std::uint64_t of_a_launch_ = 0;  // blocks
-  std::unique_ptr<ListRing> ring_;
+};
+
+class BulkBlocks final : public ListedBlocks {
+ public:
+  BulkBlocks(Session& session, const Flow& flow) : ListedBlocks(session, flow) {
+    kernel_ = require_kernel(flow, executor(), "copy_blocks_bulk");
+    const BulkShape shape =
+        bulk_shape(flow, kernel_.info, layout_.blocks(), layout_.block_bytes, kBulkPairsBytes);
+    use_lists(shape.piece_chunks);
+    arguments_ = {.block_bytes = layout_.block_bytes,
+                  .per_block = static_cast<unsigned>(shape.piece_chunks),
+                  .chunk_bytes = shape.chunk_bytes,
+                  .stages = shape.stages};
+    set_divisor(arguments_.per_block, arguments_.factor, arguments_.shift);
+    traits_.shape = shape.launch;
+    moved_by_own("bulk-copy instructions of a kernel that this process launched");
+  }
+
+ private:
+  void launch(Stream& stream, const BlockPair* list, std::uint64_t blocks) override {
+    BulkBlocksArguments arguments = arguments_;
+    arguments.list = list;
+    arguments.chunks = static_cast<unsigned>(blocks * arguments.per_block);
+    executor().runtime->launch(executor().ordinal, kernel_, traits_.shape, &arguments, sizeof arguments,
+                               stream);
+  }
+
+  PreparedKernel kernel_;
+  BulkBlocksArguments arguments_{};
 };
 
 class HostBlocks final : public BlocksMover {
@@ -104,11 +101,12 @@ class HostBlocks final : public BlocksMover {
   PreparedKernel kernel_;
 };
 
-std::unique_ptr<Mover> make_kernel_blocks(Session& session, const Flow& flow) {
+template <class OnGpu>
+std::unique_ptr<Mover> make_on_gpu(Session& session, const Flow& flow) {
   if (flow.executor->is_host())
-    throw Unsupported(flow.interface, "executor", "kernel-blocks runs on a GPU; a CPU executes memcpy-blocks",
+    throw Unsupported(flow.interface, "executor", "it runs on a GPU; a CPU executes memcpy-blocks",
                       flow.executor->name());
-  return std::make_unique<KernelBlocks>(session, flow);
+  return std::make_unique<OnGpu>(session, flow);
 }
 std::unique_ptr<Mover> make_memcpy_blocks(Session& session, const Flow& flow) {
   if (!flow.executor->is_host())
@@ -120,7 +118,11 @@ std::unique_ptr<Mover> make_memcpy_blocks(Session& session, const Flow& flow) {
 
 const gpu::RegisterKernels<BlocksArguments> kCopyBlocksKernels("interfaces/blocks/kernel.cu",
                                                                {"copy_blocks", "copy_blocks_resident"});
-const RegisterInterface kKernelBlocks("kernel-blocks", make_kernel_blocks);
+const gpu::RegisterKernels<BulkBlocksArguments> kBulkBlocksKernel("interfaces/blocks/bulk.cu",
+                                                                  {"copy_blocks_bulk"},
+                                                                  gpu::Needs::bulk_copies);
+const RegisterInterface kKernelBlocks("kernel-blocks", make_on_gpu<KernelBlocks>);
+const RegisterInterface kBulkBlocks("bulk-blocks", make_on_gpu<BulkBlocks>);
 const RegisterInterface kMemcpyBlocks("memcpy-blocks", make_memcpy_blocks);
 
 }  // namespace

@@ -119,30 +119,46 @@ double bytes_of_blocks(Word blocks, Word block_bytes) {
 
 // A thread reads the address of its block before it reads the block. The list is read again when the kernel
 // runs: a program that writes another one meanwhile moves other blocks.
-void copy_blocks(Kernels& kernels, Operation& operation, const BlocksArguments& arguments,
-                 const KernelLaunch& launch) {
-  if (arguments.accesses == 0) return;
-  kernels.must_be_real(arguments.list);
-  const Word blocks = arguments.accesses / arguments.per_block;
-  const Word block_bytes = Word{arguments.per_block} * arguments.access_bytes;
-  const Kernels::Reach list =
-      kernels.reach(operation, launch.executor, arguments.list, blocks * sizeof(BlockPair));
-  operation.fixed += picoseconds(
-      kernels.costs().latency_ns(launch.executor, list.place, static_cast<double>(list.range.bytes())));
-  const std::vector<Group> groups = groups_of(kernels, arguments.list, blocks, block_bytes);
+void move_listed(Kernels& kernels, Operation& operation, const BlockPair* listed, Word blocks,
+                 Word block_bytes, Transfer transfer) {
+  if (blocks == 0) return;
+  const Place executor = transfer.executor;
+  kernels.must_be_real(listed);
+  const Kernels::Reach list = kernels.reach(operation, executor, listed, blocks * sizeof(BlockPair));
+  operation.fixed +=
+      picoseconds(kernels.costs().latency_ns(executor, list.place, static_cast<double>(list.range.bytes())));
   Kernels::Reach from, to;
-  for (const Group& group : groups) {
-    from = kernels.reach(operation, launch.executor, group.from);
-    to = kernels.reach(operation, launch.executor, group.to);
+  for (const Group& group : groups_of(kernels, listed, blocks, block_bytes)) {
+    from = kernels.reach(operation, executor, group.from);
+    to = kernels.reach(operation, executor, group.to);
     operation.never_ends |= kernels.hangs(from.place, to.place);
   }
-  kernels.costs().add(operation, Transfer{Mechanism::kernel, launch.executor, from.place, to.place,
-                                          bytes_of_blocks(blocks, block_bytes), 2, launch.threads(), 0,
-                                          std::min(from.part, to.part)});
-  operation.on_end = [&kernels, arguments, blocks, block_bytes, launch] {
-    for (const Group& group : groups_of(kernels, arguments.list, blocks, block_bytes))
-      kernels.move_blocks(group.to, group.from, group.move, launch.executor);
+  transfer.from = from.place;
+  transfer.to = to.place;
+  transfer.bytes = bytes_of_blocks(blocks, block_bytes);
+  transfer.part = std::min(from.part, to.part);
+  kernels.costs().add(operation, transfer);
+  operation.on_end = [=, &kernels] {
+    for (const Group& group : groups_of(kernels, listed, blocks, block_bytes))
+      kernels.move_blocks(group.to, group.from, group.move, executor);
   };
+}
+
+void copy_blocks(Kernels& kernels, Operation& operation, const BlocksArguments& arguments,
+                 const KernelLaunch& launch) {
+  Transfer transfer{Mechanism::kernel, launch.executor, {}, {}};
+  transfer.threads = launch.threads();
+  move_listed(kernels, operation, arguments.list, arguments.accesses / arguments.per_block,
+              Word{arguments.per_block} * arguments.access_bytes, transfer);
+}
+
+void copy_blocks_bulk(Kernels& kernels, Operation& operation, const BulkBlocksArguments& arguments,
+                      const KernelLaunch& launch) {
+  if (arguments.stages == 0) return;  // as on a device: nothing is copied
+  Transfer transfer{Mechanism::bulk, launch.executor, {}, {}};
+  transfer.threads = launch.shape.blocks;
+  move_listed(kernels, operation, arguments.list, arguments.chunks / arguments.per_block,
+              arguments.block_bytes, transfer);
 }
 
 void memcpy_blocks(Kernels& kernels, Operation& operation, const MemcpyBlocksArguments& arguments,
@@ -199,6 +215,7 @@ void check_blocks(Kernels& kernels, Operation& operation, const CheckBlocksArgum
 }
 
 const RegisterSimulatedKernel<copy_blocks> kCopyBlocks{"copy_blocks", "copy_blocks_resident"};
+const RegisterSimulatedKernel<copy_blocks_bulk> kCopyBlocksBulk{"copy_blocks_bulk"};
 const RegisterSimulatedKernel<memcpy_blocks> kMemcpyBlocks{"memcpy_blocks"};
 const RegisterSimulatedKernel<check_blocks> kCheckBlocks{"check_blocks"};
 

@@ -1,9 +1,9 @@
 // Interfaces `kernel` and `kernel-bulk` on a GPU, `memcpy`, `memcpy-stream` and `memcpy-mt` on a CPU: copies
 // by the executor's own loads and stores.
 #include <algorithm>
-#include <bit>
 
 #include "interfaces/kernel_copy/arguments.hpp"
+#include "interfaces/kernel_copy/bulk_shape.hpp"
 #include "interfaces/pattern.hpp"
 #include "interfaces/registry.hpp"
 #include "interfaces/submission.hpp"
@@ -11,13 +11,6 @@
 
 namespace byteways {
 namespace {
-
-// Defaults found on H200 (docs/reference/peers.md): bulk copies saturate a link with a few warps.
-constexpr unsigned kBulkBlocks = 8;
-constexpr unsigned kBulkChunkBytes = 16384, kBulkLeastChunkBytes = 4096;
-constexpr unsigned kBulkBytesInFlight =
-    13 * kBulkChunkBytes;  // fill the shared memory of an H200 multiprocessor
-constexpr unsigned kBulkThreads = 32;
 
 class KernelCopy : public SubmittedMover {
  protected:
@@ -91,41 +84,11 @@ class BulkCopy final : public KernelCopy {
  public:
   BulkCopy(Session& session, const Flow& flow) : KernelCopy(session, flow, false) {
     const PreparedKernel kernel = require_kernel(flow, executor(), "copy_bulk");
-    const unsigned blocks = flow.count("blocks", kBulkBlocks);
-    const unsigned chunk = flow.count("chunk_bytes", chunk_bytes_for(flow.size_bytes / blocks));
-    arguments_.chunk_bytes = chunk;
-    arguments_.chunks = (flow.size_bytes / kBulkGrainBytes * kBulkGrainBytes + chunk - 1) / chunk;
-    const unsigned usual_stages = std::clamp(kBulkBytesInFlight / chunk, 1u, kBulkMostStages);
-    arguments_.stages = flow.count("stages", usual_stages, kBulkMostStages);
-    const unsigned shared = shared_bytes(kernel.info);
-    // No barriers for chunks that a block does not have.
-    const std::uint64_t own = (arguments_.chunks + blocks - 1) / blocks;
-    arguments_.stages = static_cast<unsigned>(std::clamp<std::uint64_t>(own, 1, arguments_.stages));
-    use({kernel, {blocks, kBulkThreads, shared}});
-  }
-
- private:
-  // As measured on H100 (docs/reference/peers.md): a block has several chunks in flight where its share of
-  // the data allows it.
-  static unsigned chunk_bytes_for(std::uint64_t share_bytes) {
-    return static_cast<unsigned>(
-        std::clamp<std::uint64_t>(std::bit_ceil(share_bytes / 8), kBulkLeastChunkBytes, kBulkChunkBytes));
-  }
-
-  unsigned shared_bytes(const KernelInfo& info) const {
-    const std::uint64_t chunk = arguments_.chunk_bytes, stages = arguments_.stages;
-    if (chunk % kBulkGrainBytes != 0)
-      throw Unsupported("kernel-bulk", "chunk_bytes",
-                        std::to_string(chunk) + " is not a multiple of " + std::to_string(kBulkGrainBytes),
-                        executor().name());
-    const std::uint64_t shared = kBulkBarrierBytes + chunk * stages;
-    if (shared > info.max_shared_bytes)
-      throw Unsupported("kernel-bulk", "shared memory",
-                        std::to_string(stages) + " stages of " + std::to_string(chunk) + " bytes need " +
-                            std::to_string(shared) + " bytes a block, the device has " +
-                            std::to_string(info.max_shared_bytes),
-                        executor().name());
-    return static_cast<unsigned>(shared);
+    const BulkShape shape = bulk_shape(flow, kernel.info, 1, flow.size_bytes);
+    arguments_.chunk_bytes = shape.chunk_bytes;
+    arguments_.chunks = shape.chunks;
+    arguments_.stages = shape.stages;
+    use({kernel, shape.launch});
   }
 };
 

@@ -116,6 +116,16 @@ INTERFACES: Mapping[str, Interface] = {
         (*BLOCK_COPY, opt.BLOCKS, opt.THREADS, opt.STREAM, opt.PACE),
         refused="runs on a GPU, and {executor} is a CPU (a CPU executes memcpy-blocks)",
     ),
+    "bulk-blocks": Interface(
+        "direct access",
+        "bulk-copy instructions of a GPU kernel that reads a list of scattered blocks",
+        {"gpu": ("copy_blocks_bulk",)},
+        (*BLOCK_COPY, opt.BLOCKS, opt.CHUNK_BYTES, opt.STAGES, opt.STREAM, opt.PACE),
+        granularity_bytes=16,
+        needs="bulk-copy instructions",
+        refused="runs on a GPU, and {executor} is a CPU (a CPU executes memcpy-blocks)",
+        gpu_rate="bulk",
+    ),
     "memcpy-blocks": Interface(
         "explicit",
         "CPU cores copy scattered blocks",

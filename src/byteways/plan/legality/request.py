@@ -98,12 +98,18 @@ def _pieces_mistake(request: Request) -> Mistake | None:
 
 
 def _layout_mistake(request: Request) -> Mistake | None:
-    """Random places are one block apart or more, which no pitch says."""
-    if not moves_blocks(request.interface) or "pitch_bytes" not in request.options:
+    """Random places have no pitch, and every block begins where its interface can move one."""
+    interface, options = request.interface, request.options
+    if not moves_blocks(interface):
         return None
-    if request.options.get("layout", LAYOUT.default) == "strided":
-        return None
-    return Mistake("pitch_bytes", "blocks at random places have no pitch", 'layout = "strided"')
+    if "pitch_bytes" in options and options.get("layout", LAYOUT.default) != "strided":
+        return Mistake("pitch_bytes", "blocks at random places have no pitch", 'layout = "strided"')
+    grain = INTERFACES[interface].granularity_bytes
+    for name in ("block_bytes", "pitch_bytes"):
+        if (value := int(options.get(name, 0))) % grain:
+            reason = f"{interface} moves multiples of {grain} bytes, and {name} = {value} is not"
+            return Mistake(name, reason, 'interface = "kernel-blocks"')
+    return None
 
 
 def _threads_mistake(request: Request) -> Mistake | None:

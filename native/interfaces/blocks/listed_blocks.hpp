@@ -1,0 +1,29 @@
+// Base of the kernels that read where the blocks are from a list, which the host writes for every launch.
+#pragma once
+#include <memory>
+
+#include "interfaces/blocks/blocks_mover.hpp"
+#include "interfaces/blocks/list_ring.hpp"
+
+namespace byteways {
+
+class ListedBlocks : public BlocksMover {
+ protected:
+  ListedBlocks(Session& session, const Flow& flow);
+  // Call in the constructor: sets the most blocks of one launch, of `pieces` accesses or chunks each.
+  void use_lists(std::uint64_t pieces);
+  // Launches the kernel that moves the first blocks of a list.
+  virtual void launch(Stream& stream, const BlockPair* list, std::uint64_t blocks) = 0;
+
+  std::uint64_t of_a_launch_ = 0;  // blocks
+
+ private:
+  void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) override;
+  std::unique_ptr<ListRing> ring_;
+};
+
+// Sets `factor` and `shift` so that i * factor >> shift is i / divisor for all i < 2^31 (Granlund and
+// Montgomery: Division by Invariant Integers using Multiplication, 1994).
+void set_divisor(unsigned divisor, unsigned& factor, unsigned& shift);
+
+}  // namespace byteways
