@@ -170,7 +170,7 @@ def test_the_suite_measures_every_part() -> None:
     topology = sample_run.topology(4)
     suite = suite_of(load_question("gpu1", "60GiB"), topology)
     interfaces = {name for sweep in suite.sweeps for name in sweep.interfaces}
-    assert interfaces == {"allocate", "register", "memcpy", "memcpy-mt", "copy", "route", "cold-load"}
+    assert interfaces == {"allocate", "register", "memcpy-mt", "copy", "route", "cold-load"}
     with pytest.raises(BytewaysError):
         suite_of(load_question("gpu1", "300GiB"), topology)
 

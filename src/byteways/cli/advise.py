@@ -76,20 +76,20 @@ def _models(index: Index) -> list[str]:
 
 def _print_table(found: Sequence[BlockAdvice], mark: str) -> None:
     from byteways.cli.layout import TextTable, show
-    from byteways.explain.best.wording_blocks import costs, in_short, where
+    from byteways.explain.best.wording_blocks import costs, in_short, limit_said, where
     from byteways.units import format_size
 
     rows = tuple(
         (
             where(one.of),
             one.of.calls,
-            format_size(one.threshold_bytes) if one.threshold_bytes else "none",
+            limit_said(one),
             f"{one.least_blocks:,}",
             costs(one),
         )
         for one in found
     )
-    headings = ("between", "kernel-blocks beside", "blocks smaller than", "and at least", "what it costs")
+    headings = ("between", "kernel-blocks beside", "blocks of", "if at least", "what it costs")
     blocks = [TextTable("use the kernel for", headings, rows, frozenset(headings[2:4]))]
     for one in found:
         cells = tuple(

@@ -16,9 +16,9 @@ from byteways.units import format_size
 HOST_MEMORIES = ("pinned", "registered", "pageable")
 #: A smaller load is a copy: allocation has no share that grows with its size.
 LEAST_LOAD_BYTES = 64 * 2**20
-#: The parts are measured at this size at most, and at a smaller one where the memory of the host is small:
-#: each part holds a few buffers of it.
-MOST_MEASURED_BYTES = 2**30
+#: The parts are measured at this size at most: allocation and page faults take tenths of a second then, and
+#: each further page as long. Of a small memory a smaller part, since each case holds a few buffers.
+MOST_MEASURED_BYTES = 2**28
 _PART_OF_HOST_MEMORY = 32
 #: Relays that are tried: one, and as many as usual nodes have.
 _RELAYS = (1, 3)
@@ -72,7 +72,7 @@ def sweeps_of_load(size_bytes: int, topology: Topology, gpu: str) -> Iterator[tu
     yield "register", _step("register", f"{cpu}:pageable", gpu, size)
     for memory in ("pinned", "pageable"):
         ends = [f"{cpu}:pageable"], [f"{cpu}:{memory}"]
-        yield f"read-{memory}", _transfer(["memcpy", "memcpy-mt"], *ends, size)
+        yield f"read-{memory}", _transfer(["memcpy-mt"], *ends, size)
     buffers = [f"{cpu}:{memory}" for memory in HOST_MEMORIES]
     yield "copies", _transfer(["copy"], buffers, [f"{gpu}:device"], size)
     if len(topology.names("gpu")) > 1:

@@ -23,9 +23,11 @@ PROCESS, RANKS = "process", "ranks"
 PLACES_OF_BUFFERS = (PROCESS, RANKS)
 #: Seconds in which a question is measured and answered: what is not measured by then is left out.
 ANSWER_WITHIN_S = 10.0
-#: The same for what takes long to prepare: ranks that build the communicators of each library, buffers in
-#: host memory that exceed its caches, and memory that is allocated again and again.
+#: The same for what takes long to prepare: ranks that build the communicators of each library, and buffers in
+#: host memory that exceed its caches.
 SLOW_WITHIN_S = 25.0
+#: The same for a load, whose memory is allocated and written again for each sample.
+LOAD_WITHIN_S = 60.0
 #: Characters that make a word a glob.
 GLOB = frozenset("*?[")
 
@@ -50,8 +52,9 @@ class Question:
     @property
     def answer_within_s(self) -> float:
         """Seconds in which it is measured and answered on a real machine."""
-        slow = self.is_collective or self.load or host_alone(self)
-        return SLOW_WITHIN_S if slow else ANSWER_WITHIN_S
+        if self.load:
+            return LOAD_WITHIN_S
+        return SLOW_WITHIN_S if self.is_collective or host_alone(self) else ANSWER_WITHIN_S
 
     @property
     def between(self) -> str:

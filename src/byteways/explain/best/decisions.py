@@ -36,7 +36,7 @@ from byteways.plan.block_layout import moves_blocks
 from byteways.plan.case import Case
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES, metric_of, moves_pages
 from byteways.plan.memory import is_managed
-from byteways.plan.options import TIMING
+from byteways.plan.options import PACE, TIMING
 from byteways.plan.question import PROCESS, RANKS
 
 #: A measured size may differ from the wanted one by this factor; farther off, another interface may be best.
@@ -63,8 +63,9 @@ class Constraints:
             return False
         if moves_blocks(record.interface) != self.blocks:
             return False
+        one_by_one = PACE.name in record.options  # another question: how long one takes that is waited for
         if (
-            not (self.blocks or does_the_job(cell) or self._moves_pages(cell))
+            not ((self.blocks and not one_by_one) or does_the_job(cell) or self._moves_pages(cell))
             or record.options.get(TIMING.name, TIMING.default) != TIMING.default
         ):
             return False

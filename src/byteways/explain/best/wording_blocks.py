@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import log
 
 from byteways.explain.best.block_advice import KIB, BlockAdvice
-from byteways.explain.best.crossovers import Crossover, Crossovers
+from byteways.explain.best.crossovers import ComparedBlocks, Crossover, Crossovers, sizes_of
 from byteways.explain.claims.phrases import percent
 from byteways.explain.claims.wording import faster
 from byteways.explain.results.selection import PAIR_KINDS
+from byteways.plan.options import BLOCK_BYTES
 from byteways.units import format_size
+
+#: Below it a loss is not mentioned.
+LEAST_LOSS = 0.005
 
 
 def where(found: Crossovers) -> str:
@@ -20,14 +25,20 @@ def where(found: Crossovers) -> str:
 
 
 def faster_up_to(one: Crossover, calls: str) -> str:
-    """'kernel-blocks is 7.0 times as fast as copy-blocks (submit=batch) for 1,024 blocks of 1 KiB, and leads
-    up to 16–32 KiB'. Raises ValueError if it leads at no size.
+    """'kernel-blocks is 7.0 times as fast as copy-blocks (submit=batch) for 1,024 blocks of 16 KiB, and leads
+    up to 32–64 KiB a block'. Raises ValueError if it leads at no size.
     """
     if not one.leading:
         raise ValueError("the kernel leads at no size")
-    most = max(one.leading, key=lambda each: each.claim.effect)
-    said = f"kernel-blocks is {faster(most.claim)} {calls} for {most.blocks}"
+    usual = usual_example(one)
+    said = f"kernel-blocks is {faster(usual.claim)} {calls} for {usual.blocks}"
     return f"{said}, and leads {up_to(one)}"
+
+
+def usual_example(one: Crossover) -> ComparedBlocks:
+    """Returns the comparison nearest to the usual size of a block, of those at which the kernel leads."""
+    sizes = one.leading or one.compared
+    return min(sizes, key=lambda each: abs(log(each.blocks.block_bytes / BLOCK_BYTES.usual)))
 
 
 def never_faster(one: Crossover, calls: str) -> str:
@@ -104,9 +115,23 @@ def _bytes(size: int) -> str:
     return f"{size // KIB} * 1024" if size and size % KIB == 0 else str(size)
 
 
+def limit_said(one: BlockAdvice) -> str:
+    """'under 36 KiB', '256 KiB or less', 'none': the blocks that the constants give to the kernel."""
+    if not one.threshold_bytes:
+        return "none"
+    largest = sizes_of(one.of)[-1]
+    return (
+        f"under {format_size(one.threshold_bytes)}"
+        if one.threshold_bytes <= largest
+        else f"{format_size(largest)} or less"
+    )
+
+
 def costs(one: BlockAdvice) -> str:
-    """'0.4 % above the better of both on average, at most 6 % (16 blocks of 32 KiB)'."""
+    """'0.4 % more time than the better of both on average over 29 cells, at most 6 % (16 blocks of …)'."""
     cells = len(one.of.compared)
+    if one.most_loss < LEAST_LOSS:
+        return f"no more time than the better of both in {cells} cells"
     return (
         f"{percent(one.mean_loss)} more time than the better of both on average over {cells} cells, "
         f"at most {percent(one.most_loss)} ({one.worst})"

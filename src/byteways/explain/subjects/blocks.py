@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import log
 
 from byteways.explain.best.block_answers import call_ns
 from byteways.explain.best.block_copies import BlockGrid, block_grids
 from byteways.explain.best.crossovers import Crossover, Crossovers, crossovers, sizes_of
 from byteways.explain.best.decisions import Place
-from byteways.explain.best.wording_blocks import faster_up_to, in_short, never_faster, where
+from byteways.explain.best.wording_blocks import faster_up_to, in_short, never_faster, usual_example, where
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, way
@@ -136,12 +137,13 @@ def changes(index: Index) -> Iterator[Finding]:
 
 
 def _changes(found: Crossovers) -> Finding:
-    told = next((one for one in reversed(found.counts) if one.leading), found.counts[-1])
+    nearest = sorted(found.counts, key=lambda one: abs(log(one.count / CHARTED_BLOCKS)))
+    told = next((one for one in nearest if one.leading), nearest[0])
     text = faster_up_to if told.leading else never_faster
     claims = [one.claim for crossover in found.counts for one in crossover.compared]
     if not told.leading and any(one.claim.leads for one in told.compared):
         text, told = faster_up_to, _from_its_lead(told)
-    first = max(told.leading or told.compared, key=lambda one: one.claim.effect)
+    first = usual_example(told)
     others = "; ".join(f"{one.count:,} blocks: {in_short(one)}" for one in found.counts)
     sizes = sizes_of(found)
     detail = (
