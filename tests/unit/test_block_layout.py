@@ -46,6 +46,23 @@ def test_what_can_be_is_planned(interface: str) -> None:
     assert refusal(case(interface, layout="strided", pitch_bytes=64 * KIB), *H200X4) is None
 
 
+@pytest.mark.parametrize(
+    ("ends", "options", "why"),
+    [
+        (("gpu0:device", "gpu1:device"), {}, "between the host and a GPU, not on gpu0>gpu1"),
+        (("cpu0:managed", "gpu0:device"), {}, "pages of managed memory would migrate"),
+        (("cpu0:pinned", "gpu0:device"), {"threads": 1000}, "1000 threads exceed the"),
+        (("cpu0:pageable", "gpu0:device"), {"threads": 4}, None),
+        (("gpu0:device", "cpu0:pinned"), {}, None),
+    ],
+)
+def test_what_is_packed(ends: tuple[str, str], options: dict[str, int], why: str | None) -> None:
+    """Catches packing where no CPU thread has the blocks, and threads that wait for each other."""
+    flow = Flow.from_json({"source": ends[0], "destination": ends[1], "executor": "gpu0"})
+    told = refusal(Case("pack-blocks", "unidirectional", (flow,), MIB, options=options), *H200X4)
+    assert (why in (told or "")) if why else told is None
+
+
 def test_defaults() -> None:
     """Catches a worker that gets other blocks than the plan assumed."""
     what = case()

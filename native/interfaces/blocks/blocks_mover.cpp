@@ -80,6 +80,14 @@ void BlocksMover::write_list(BlockPair* list, std::uint64_t operation, std::uint
     list[k] = {source + layout_.sources[first + k], destination + layout_.destinations[first + k]};
 }
 
+std::uint64_t BlocksMover::addresses() const {
+  std::uint64_t all = reinterpret_cast<std::uintptr_t>(flow_.source->data()) |
+                      reinterpret_cast<std::uintptr_t>(flow_.destination->data()) | slots_.stride_bytes;
+  for (const auto* offsets : {&layout_.sources, &layout_.destinations})
+    for (const std::uint64_t offset : *offsets) all |= offset;
+  return all;
+}
+
 CheckResult BlocksMover::check_part(const MapPart& part, std::byte* data, std::uint64_t first,
                                     std::uint64_t words, std::uint64_t first_index) {
   Device& by = flow_.destination->service_device();

@@ -18,6 +18,9 @@ class BlocksMover : public SubmittedMover {
   // transfer.
   void write_list(BlockPair* list, std::uint64_t operation, std::uint64_t first, std::uint64_t count) const;
 
+  // All addresses of blocks on both sides, by or.
+  std::uint64_t addresses() const;
+
   // Checks every word of the blocks, and that the words between and behind them still hold the destination's
   // poison.
   CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t first_index) override;

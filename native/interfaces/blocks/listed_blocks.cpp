@@ -2,14 +2,8 @@
 #include "interfaces/blocks/listed_blocks.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace byteways {
-
-void set_divisor(unsigned divisor, unsigned& factor, unsigned& shift) {
-  shift = 31u + static_cast<unsigned>(std::bit_width(divisor - 1));
-  factor = static_cast<unsigned>(((std::uint64_t{1} << shift) + divisor - 1) / divisor);
-}
 
 ListedBlocks::ListedBlocks(Session& session, const Flow& flow) : BlocksMover(session, flow, false) {
   require_access(session, flow);

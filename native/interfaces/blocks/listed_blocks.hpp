@@ -22,8 +22,4 @@ class ListedBlocks : public BlocksMover {
   std::unique_ptr<ListRing> ring_;
 };
 
-// Sets `factor` and `shift` so that i * factor >> shift is i / divisor for all i < 2^31 (Granlund and
-// Montgomery: Division by Invariant Integers using Multiplication, 1994).
-void set_divisor(unsigned divisor, unsigned& factor, unsigned& shift);
-
 }  // namespace byteways

@@ -9,27 +9,27 @@ namespace byteways::sim {
 namespace {
 
 // The blocks of a list that lie in one block of memory on each side, as most do.
-struct Group {
+struct BlockGroup {
   Range to, from;  // these span them
   BlockMove move;
 };
 
 // Lists that were resolved before: a program moves equal blocks again and again.
-struct Resolved {
+struct ResolvedList {
   std::vector<BlockPair> pairs;  // relative to the first one
   Word block_bytes = 0;
   std::shared_ptr<const BlockPlaces> places;
   Word first = 0;  // of the list: the block with the least destination
 };
 
-constexpr std::size_t kKept = 8;
+constexpr std::size_t kKeptLists = 8;
 
-Word distance(const void* from, const void* to) {
+Word bytes_between(const void* from, const void* to) {
   return static_cast<Word>(static_cast<const std::byte*>(to) - static_cast<const std::byte*>(from));
 }
 
-Resolved resolve(const std::vector<BlockPair>& list, Word block_bytes) {
-  Resolved made{{}, block_bytes, nullptr, 0};
+ResolvedList resolve_list(const std::vector<BlockPair>& list, Word block_bytes) {
+  ResolvedList made{{}, block_bytes, nullptr, 0};
   std::vector<std::size_t> order(list.size());
   for (std::size_t k = 0; k < list.size(); ++k) order[k] = k;
   std::sort(order.begin(), order.end(),
@@ -38,32 +38,33 @@ Resolved resolve(const std::vector<BlockPair>& list, Word block_bytes) {
   const BlockPair& head = list[made.first];
   auto places = std::make_shared<BlockPlaces>();
   for (const std::size_t k : order)
-    places->push_back({distance(head.destination, list[k].destination) / kWordBytes,
-                       static_cast<Word>(static_cast<long long>(distance(head.source, list[k].source)) /
+    places->push_back({bytes_between(head.destination, list[k].destination) / kWordBytes,
+                       static_cast<Word>(static_cast<long long>(bytes_between(head.source, list[k].source)) /
                                          static_cast<long long>(kWordBytes)),
                        block_bytes / kWordBytes});
   made.places = std::move(places);
   return made;
 }
 
-const Resolved& resolved(Kernels& kernels, const std::vector<BlockPair>& list, Word block_bytes) {
-  auto& known = kernels.state<std::vector<Resolved>>();
+const ResolvedList& resolved_list(Kernels& kernels, const std::vector<BlockPair>& list, Word block_bytes) {
+  auto& known = kernels.state<std::vector<ResolvedList>>();
   const BlockPair& head = list.front();
-  const auto equal = [&](const Resolved& other) {
+  const auto equal = [&](const ResolvedList& other) {
     if (other.block_bytes != block_bytes || other.pairs.size() != list.size()) return false;
     for (std::size_t k = 0; k < list.size(); ++k)
-      if (distance(head.source, list[k].source) != distance(nullptr, other.pairs[k].source) ||
-          distance(head.destination, list[k].destination) != distance(nullptr, other.pairs[k].destination))
+      if (bytes_between(head.source, list[k].source) != bytes_between(nullptr, other.pairs[k].source) ||
+          bytes_between(head.destination, list[k].destination) !=
+              bytes_between(nullptr, other.pairs[k].destination))
         return false;
     return true;
   };
   const auto found = std::find_if(known.begin(), known.end(), equal);
   if (found != known.end()) return *found;
-  if (known.size() == kKept) known.erase(known.begin());
-  Resolved made = resolve(list, block_bytes);
+  if (known.size() == kKeptLists) known.erase(known.begin());
+  ResolvedList made = resolve_list(list, block_bytes);
   for (const BlockPair& pair : list)
-    made.pairs.push_back({reinterpret_cast<const void*>(distance(head.source, pair.source)),
-                          reinterpret_cast<void*>(distance(head.destination, pair.destination))});
+    made.pairs.push_back({reinterpret_cast<const void*>(bytes_between(head.source, pair.source)),
+                          reinterpret_cast<void*>(bytes_between(head.destination, pair.destination))});
   return known.emplace_back(std::move(made));
 }
 
@@ -91,18 +92,18 @@ std::vector<std::vector<BlockPair>> by_memory(Kernels& kernels, const BlockPair*
   return groups;
 }
 
-std::vector<Group> groups_of(Kernels& kernels, const BlockPair* list, Word blocks, Word block_bytes) {
-  std::vector<Group> groups;
+std::vector<BlockGroup> groups_of(Kernels& kernels, const BlockPair* list, Word blocks, Word block_bytes) {
+  std::vector<BlockGroup> groups;
   for (const std::vector<BlockPair>& pairs : by_memory(kernels, list, blocks)) {
     const auto span = [&](auto side) {
       const auto [least, most] =
           std::minmax_element(pairs.begin(), pairs.end(),
                               [&](const BlockPair& a, const BlockPair& b) { return side(a) < side(b); });
-      return kernels.memory().range(side(*least), distance(side(*least), side(*most)) + block_bytes);
+      return kernels.memory().range(side(*least), bytes_between(side(*least), side(*most)) + block_bytes);
     };
     const Range from = span([](const BlockPair& pair) { return pair.source; });
     const Range to = span([](const BlockPair& pair) { return static_cast<const void*>(pair.destination); });
-    const Resolved& known = resolved(kernels, pairs, block_bytes);
+    const ResolvedList& known = resolved_list(kernels, pairs, block_bytes);
     const BlockPair& head = pairs[known.first];
     groups.push_back({to,
                       from,
@@ -128,7 +129,7 @@ void move_listed(Kernels& kernels, Operation& operation, const BlockPair* listed
   operation.fixed +=
       picoseconds(kernels.costs().latency_ns(executor, list.place, static_cast<double>(list.range.bytes())));
   Kernels::Reach from, to;
-  for (const Group& group : groups_of(kernels, listed, blocks, block_bytes)) {
+  for (const BlockGroup& group : groups_of(kernels, listed, blocks, block_bytes)) {
     from = kernels.reach(operation, executor, group.from);
     to = kernels.reach(operation, executor, group.to);
     operation.never_ends |= kernels.hangs(from.place, to.place);
@@ -139,7 +140,7 @@ void move_listed(Kernels& kernels, Operation& operation, const BlockPair* listed
   transfer.part = std::min(from.part, to.part);
   kernels.costs().add(operation, transfer);
   operation.on_end = [=, &kernels] {
-    for (const Group& group : groups_of(kernels, listed, blocks, block_bytes))
+    for (const BlockGroup& group : groups_of(kernels, listed, blocks, block_bytes))
       kernels.move_blocks(group.to, group.from, group.move, executor);
   };
 }
@@ -167,8 +168,9 @@ void memcpy_blocks(Kernels& kernels, Operation& operation, const MemcpyBlocksArg
   const Word different = std::min(operations, arguments.slots);  // further ones have no effect
   const auto slot = [&kernels, arguments](Word operation) {
     const Word offset = operation % arguments.slots * arguments.stride / kWordBytes;
-    std::vector<Group> groups = groups_of(kernels, arguments.list, arguments.blocks, arguments.block_bytes);
-    for (Group& group : groups) {
+    std::vector<BlockGroup> groups =
+        groups_of(kernels, arguments.list, arguments.blocks, arguments.block_bytes);
+    for (BlockGroup& group : groups) {
       for (Range* range : {&group.to, &group.from}) {
         range->begin += offset;
         range->end += offset;
@@ -179,7 +181,7 @@ void memcpy_blocks(Kernels& kernels, Operation& operation, const MemcpyBlocksArg
     return groups;
   };
   Kernels::Reach from, to;
-  for (const Group& group : slot(first)) {
+  for (const BlockGroup& group : slot(first)) {
     from = kernels.reach(operation, launch.executor, group.from);
     to = kernels.reach(operation, launch.executor, group.to);
     operation.never_ends |= kernels.hangs(from.place, to.place);
@@ -191,7 +193,7 @@ void memcpy_blocks(Kernels& kernels, Operation& operation, const MemcpyBlocksArg
                                           arguments.slots == 1 ? 2 * each : 0, std::min(from.part, to.part)});
   operation.on_end = [&kernels, slot, launch, first, operations, different] {
     for (Word k = first + operations - different; k < first + operations; ++k)
-      for (const Group& group : slot(k))
+      for (const BlockGroup& group : slot(k))
         kernels.move_blocks(group.to, group.from, group.move, launch.executor);
   };
 }

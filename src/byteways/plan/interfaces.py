@@ -126,6 +126,15 @@ INTERFACES: Mapping[str, Interface] = {
         refused="runs on a GPU, and {executor} is a CPU (a CPU executes memcpy-blocks)",
         gpu_rate="bulk",
     ),
+    "pack-blocks": Interface(
+        "explicit",
+        "CPU threads pack scattered blocks, one copy moves them, and a kernel scatters them; or the reverse",
+        {"gpu": ("copy_blocks", "copy_blocks_resident")},
+        (*BLOCK_COPY, opt.THREADS),
+        by_call=True,
+        refused="is waited for by the host and executed by a GPU, and {executor} is a CPU",
+        gpu_rate="engine",
+    ),
     "memcpy-blocks": Interface(
         "explicit",
         "CPU cores copy scattered blocks",

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from byteways.plan.block_layout import BlockLayout, moves_blocks
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, metric_of, moves_pages
 from byteways.plan.memory import is_managed, is_plain
+from byteways.plan.pieces import pieces_of
 from byteways.simulate.model import ASSUMED_SOURCE, FITTED_SOURCE, NOMINAL, MachineModel
 
 #: Kinds of links between hosts.
@@ -63,7 +65,15 @@ def _least_ns(model: MachineModel, case: Case, flow: Flow) -> float:
     else:
         cores = model.number("cpu.cores") if INTERFACES[interface].team else 1
         fastest = cores * model.fastest_core
-    return case.size_of(flow) / fastest * 1e9 if fastest else 0.0
+    return _call_bytes(case, flow) / fastest * 1e9 if fastest else 0.0
+
+
+def _call_bytes(case: Case, flow: Flow) -> int:
+    """Returns the bytes of a call or launch: one of a copy of blocks has its fixed times for each block."""
+    pieces = pieces_of(case, flow)
+    if isinstance(pieces, BlockLayout) and INTERFACES[case.interface_of(flow)].batched:
+        return pieces.block_bytes
+    return case.size_of(flow)
 
 
 def _fastest_of_gpu(model: MachineModel, case: Case, flow: Flow) -> float:
@@ -212,6 +222,8 @@ def _of_gpu(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
     yield from _rates_of(model, case, flow)
     if not by_copy:
         yield from _of_kernel(model, case, flow, rate)
+        if moves_blocks(case.interface_of(flow)):  # reads its list in memory of the host
+            yield from ("gpu.host_latency_ns", "gpu.hop_latency_ns")
     elif len(case.flows) > 1:
         yield from ("gpu.copy_engines", "gpu.peer_copy_engines")
     own = sum(other.executor == flow.executor for other in case.flows)
@@ -242,7 +254,7 @@ def _rates_of(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
 
 def _may_blit(model: MachineModel, case: Case, flow: Flow, place: str) -> bool:
     """Whether kernels of the runtime may copy: as a variable says, or short copies between GPUs of AMD."""
-    is_short = case.size_of(flow) <= BLIT_UP_TO_BYTES
+    is_short = _call_bytes(case, flow) <= BLIT_UP_TO_BYTES
     return bool(case.environment) or (model.vendor == "amd" and place == "peer" and is_short)
 
 

@@ -151,6 +151,21 @@ def rows_refusal(question: LegalityContext) -> str | None:
     return because(f"{executor} has no 2D copy", offer)
 
 
+def packing_refusal(question: LegalityContext) -> str | None:
+    """CPU threads pack or unpack in memory that stays theirs, and their operations are waited for."""
+    case, flow = question.case, question.flow
+    if case.pattern != "unidirectional":
+        return f"{question.interface} is waited for: {case.pattern} flows would be serialised"
+    ends = (flow.source, flow.destination)
+    if {kind_of(end.device) for end in ends} != {"cpu", "gpu"}:
+        return f"{question.interface} moves blocks between the host and a GPU, not on {flow.path}"
+    if managed := next((end.memory for end in ends if is_managed(end.memory)), None):
+        return f"pages of {managed} memory would migrate to the threads that pack them"
+    host = next(end.device for end in ends if kind_of(end.device) == "cpu")
+    threads, cores = int(question.options.get("threads", 1)), len(question.topology.device(host).cores)
+    return f"{threads} threads exceed the {cores} cores of {host}" if 0 < cores < threads else None
+
+
 def submit_refusal(question: LegalityContext) -> str | None:
     """Graphs and batches need memory that does not migrate, and support by the runtime."""
     how = question.options["submit"]

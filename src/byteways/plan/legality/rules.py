@@ -121,6 +121,12 @@ RULES: tuple[Rule, ...] = (
     Rule("torch-memory", "PyTorch has tensors in this memory", calls.torch_refusal, _OF_TORCH),
     Rule("memory-step", "the step exists for this memory", calls.step_refusal, _STEPS),
     Rule("copy-engine", "the chosen engine serves the pair", calls.engine_refusal, options=("copy_engine",)),
+    Rule(
+        "packing",
+        "blocks are packed between the host and the executor",
+        calls.packing_refusal,
+        ("pack-blocks",),
+    ),
     Rule("rows", "the runtime has 2D copies", calls.rows_refusal, ("copy-2d",)),
     Rule(
         "submit",
