@@ -24,6 +24,9 @@ from byteways.plan.block_list import BlockList
 from byteways.plan.question import Question, question
 from byteways.plan.question_suite import suite_of
 from byteways.record.run_folder import RunFolder
+from statements.blocks import check_blocks
+from statements.outcome import CONTRADICTED, HOLDS
+from statements.records import RunData
 from tests.report import sample_run
 from tests.report.run_builder import Builder
 
@@ -233,6 +236,16 @@ def test_the_finding_and_the_topic(index: Index, tmp_path: Path) -> None:
     assert [len(chart.series) for chart in topic.charts] == [3]
     assert len(topic.tables) == 4
     assert blocks.topic(Index.of(RunFolder(sample_run.h200x4().write(tmp_path)))) is None
+
+
+def test_where_a_lead_ends_is_checked(folder: Path, index: Index) -> None:
+    """Catches a sentence on a lead that its claims contradict, and a check that finds none."""
+    (finding,) = blocks.changes(index)
+    told, run = finding.to_json(), RunData(folder)
+    true = [*check_blocks(run, told, "")]
+    assert len(true) == len(COUNTS) and {one.outcome for one in true} == {HOLDS}
+    wrong = {**told, "detail": told["detail"].replace("16 blocks: 16–32 KiB", "16 blocks: 32–64 KiB")}
+    assert [one.outcome for one in check_blocks(run, wrong, "")].count(CONTRADICTED) == 1
 
 
 def test_constants_of_vllm_are_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -309,7 +309,7 @@ INTERFACES: Mapping[str, Interface] = {
     "map-peer": step("gives a GPU access to another GPU's memory", ("gpu",)),
     "open-ipc": step("opens another process's GPU memory by its IPC handle", ("gpu",)),
     COLD_LOAD: replace(
-        step("allocates GPU and host memory, reads data into it and copies them to the GPU", ("gpu",)),
+        step("a whole load: allocates memory, reads data into it, copies them to a GPU", ("gpu",)),
         rests_on={"gpu": ("memory", "calls", "rates.engine-host-read", "links", "cpu")},
     ),
     "stream-copy": stream("c = a of STREAM", "stream_copy"),
