@@ -23,12 +23,14 @@ from byteways.errors import BytewaysError
 from byteways.plan import suite
 from byteways.plan.filter_keys import CASE_FIELDS, KEYS
 from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
+from byteways.plan.kv_cache import SHAPES, cache_blocks
 from byteways.plan.legality import RULES
 from byteways.plan.reasons import MEANINGS
 from byteways.record import schema
 from byteways.record.columns import COLUMNS
 from byteways.record.warnings import ADVICE
 from byteways.topology.facts import FACTS
+from byteways.units import format_size
 from error_messages import error_messages
 from rooms import CORE, ROOMS, Room, lines_of
 
@@ -79,6 +81,21 @@ def errors_table() -> str:
 
 def suites_table() -> str:
     return table(("suite", "what it measures"), ((f"`{name}`", title) for name, title in suite.names()))
+
+
+def cache_shapes_table() -> str:
+    rows = [
+        (
+            f"`{name}`",
+            str(shape.layers),
+            f"latent vector of {shape.latent}" if shape.latent else f"{shape.kv_heads} × {shape.head_size}",
+            format_size(cache_blocks(name).blocks.block_bytes),
+            shape.source,
+        )
+        for name, shape in SHAPES.items()
+    ]
+    head = ("model", "layers", "KV heads × head size", "block of 16 tokens, 16 bit, one GPU", "source")
+    return table(head, rows)
 
 
 def facts_table() -> str:
@@ -226,6 +243,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "warnings": warnings_table,
     "errors": errors_table,
     "suites": suites_table,
+    "cache-shapes": cache_shapes_table,
     "facts": facts_table,
     "options": options_table,
     "columns": columns_table,

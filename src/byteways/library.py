@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.errors import BytewaysError
 from byteways.explain.best.answers import Answer, answers
+from byteways.explain.best.block_answers import block_answers
+from byteways.explain.best.load import LoadAnswer, load_answer
 from byteways.explain.best.no_answer import NoAnswer
 from byteways.explain.best.placement import Placement
 from byteways.explain.results.index import Index
 from byteways.explain.results.progress import notices, opened, progress
+from byteways.plan.load_question import load_question
 from byteways.plan.question import PROCESS, question
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, mark_of, subject
@@ -117,7 +120,7 @@ class Run:
         Args:
             source: A device, a glob, `host`, a UUID or a PCI address.
             destination: The same.
-            size: Bytes, or a text such as '1MiB'.
+            size: Bytes, or a text such as '1MiB'; '1024x16KiB' for scattered blocks.
             within: `process` or `ranks`.
             memory: A memory kind or a glob that either end must have; None: any.
             pattern: A pattern of transfers.
@@ -156,7 +159,17 @@ class Run:
             BytewaysError: The devices are unknown, or nothing was measured between them at this size.
         """
         asked = question(source, destination, size, within=within, memory=memory, pattern=pattern)
+        if asked.blocks:
+            return [*block_answers(self._index, asked, str(self.path))]
         return answers(self._index, asked, str(self.path))
+
+    def load_time(self, size: str | int, gpu: str) -> LoadAnswer:
+        """Returns how long so many bytes take into a GPU, from allocation on, like `byteways best --load`.
+
+        Raises:
+            BytewaysError: The GPU is unknown or too small, or no part of a load was measured.
+        """
+        return load_answer(self._index, load_question(gpu, str(size)), str(self.path))
 
     def check(
         self,

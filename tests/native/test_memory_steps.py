@@ -69,6 +69,30 @@ def test_only_the_step_is_timed(
     assert time_ns == pytest.approx(expected, abs=2 * GRANULE if interface == "map-peer" else 1.0)
 
 
+@SHEETS
+@pytest.mark.parametrize("memory", ["pinned", "registered", "pageable"])
+def test_a_load_is_the_sum_of_its_parts(sheet: str, memory: str) -> None:
+    """Catches a load that leaves out a part, or that times the preparation of its data."""
+    plain = "pageable" if memory == "registered" else memory
+
+    def scene(session: _core.Session) -> list[Any]:
+        parts = [step(session, "allocate", "gpu0:device", "gpu0")]
+        touched = {} if memory == "pinned" else {"touched": "yes"}
+        parts.append(step(session, "allocate", f"cpu0:{plain}", "cpu0", **touched))
+        if memory == "registered":
+            parts.append(step(session, "register", "cpu0:pageable", "gpu0"))
+        ends = ("cpu0", "pageable"), ("cpu0", plain)
+        flows = [toy.flow(session, *ends, "cpu0", "memcpy-mt", SIZE)]
+        flows.append(toy.flow(session, ("cpu0", memory), ("gpu0", "device"), "gpu0", "copy", SIZE))
+        moved = [session.measure([flow], toy.options(max_samples=3)).time_ns.median for flow in flows]
+        whole = step(session, "cold-load", f"cpu0:{memory}", "gpu0")
+        return [whole, sum(part[0] for part in parts) + sum(moved)]
+
+    (time_ns, verified, batch, clock), parts_ns = toy.play(sheet, scene)
+    assert verified and clock == "host-clock" and 1 < batch <= 64
+    assert time_ns == pytest.approx(parts_ns, rel=0.02)
+
+
 @pytest.mark.parametrize("maker", [toy.nvidia, toy.amd])
 @pytest.mark.parametrize(
     ("interface", "options", "expected"),
@@ -149,6 +173,8 @@ def test_access_stays_on_after_mapping(sheet: str) -> None:
         ("allocate", "cpu0:pageable", "cpu1", {}, "the device that owns it"),
         ("register", "gpu0:device", "gpu0", {}, "only plain pages"),
         ("map-peer", "gpu0:device", "gpu0", {}, "one GPU is given access to another's"),
+        ("cold-load", "gpu0:device", "gpu0", {}, "through memory of the host"),
+        ("cold-load", "cpu0:pinned", "cpu0", {}, "loaded into a GPU"),
         ("open-ipc", "gpu0:device", "gpu1", {}, "no other process"),
         ("open-ipc", "gpu0:device", "gpu1", {"handle": "zz"}, "no handle of another process"),
     ],

@@ -52,6 +52,34 @@ def test_executors(executor: str, expected: list[str]) -> None:
     assert by_executor(cases(f"{ends('gpu0:device', 'gpu1:device')}executor = {executor}")) == expected
 
 
+def test_numbers_of_blocks() -> None:
+    """Catches sizes of another number of blocks, and a number beside a size."""
+    text = 'name = "mine"\ntitle = "Mine"\n[[sweep]]\nname = "s"\ncount = [16, 64]\n'
+    text += ends("cpu0:pinned", "gpu0:device", "kernel-blocks")
+    sweep = parse(f"{text}options = {{ block_bytes = [1024, 4096] }}", file="my.toml").sweeps[0]
+    found = expand(sweep, H200X4, lambda a, b: link_class(H200X4, a, b)).cases
+    planned = {(case.options["block_bytes"], case.size_bytes) for case in found}
+    assert planned == {(1024, 16384), (1024, 65536), (4096, 65536), (4096, 262144)}
+    usual = expand(parse(text, file="my.toml").sweeps[0], H200X4, lambda a, b: link_class(H200X4, a, b))
+    assert {case.size_bytes for case in usual.cases} == {16 * 16384, 64 * 16384}
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (ends("cpu0:pinned", "gpu0:device") + "count = 16", "copy copies no blocks"),
+        (
+            ends("cpu0:pinned", "gpu0:device", "kernel-blocks") + 'count = 16\nsize = "1MiB"',
+            "size and count both",
+        ),
+    ],
+)
+def test_numbers_of_blocks_that_are_refused(lines: str, said: str) -> None:
+    """Catches a number of blocks that is ignored."""
+    with pytest.raises(BytewaysError, match=said):
+        parse(f'name = "mine"\ntitle = "Mine"\n[[sweep]]\nname = "s"\n{lines}', file="my.toml")
+
+
 def test_a_fan_of_one_is_none() -> None:
     """Catches a fan-out to a single GPU, which is unidirectional under another name, and silence about it."""
     found = expansion(ends("gpu0:device", "gpu1:device") + 'pattern = "fan-out"')

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any
 
+from statements.blocks import check_blocks
 from statements.bottlenecks import check_bottleneck
 from statements.claims import LEADS, TIE, TRAILS, check_claim, check_operand
 from statements.outcome import Statement, Statements, check
@@ -54,6 +55,7 @@ def sentence_statements(run: RunData, data: Mapping[str, Any]) -> Statements:
         yield from _words(quoted, finding, name)
         yield from _whole_run(run, data, title, name)
         yield from check_bottleneck(run, title, name)
+        yield from check_blocks(run, finding, name)
 
 
 def _number(quoted: Quoted, number: Number, name: str) -> Iterator[Statement]:

@@ -14,17 +14,31 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from byteways.aliases import typed_size
+from byteways.cli.best_questions import (
+    Blocks,
+    BlockTokens,
+    ElementBytes,
+    HeadSize,
+    KvHeads,
+    Latent,
+    Layers,
+    Load,
+    Model,
+    TensorParallel,
+    Tokens,
+    asked_of_blocks,
+    asked_of_load,
+    cache_of,
+)
 from byteways.cli.runs import opened_run
-from byteways.cli.terminal import echo, say
+from byteways.cli.terminal import say
 from byteways.cli.usage import BEST
 from byteways.errors import BytewaysError, ExitStatus
-from byteways.json_text import json_text
+from byteways.plan.kv_cache import BLOCK_TOKENS, CONTEXT_TOKENS
 
 if TYPE_CHECKING:
-    from byteways.explain.best.answers import Answer
-    from byteways.explain.best.no_answer import NoAnswer
-    from byteways.explain.best.placement import Placement
     from byteways.plan.case import PlannedCase
+    from byteways.plan.kv_cache import CacheBlocks
     from byteways.plan.question import Question
     from byteways.record.run_folder import RunFolder
     from byteways.run.conduct.interruption import Interruption
@@ -41,13 +55,14 @@ def best(
     source: Annotated[
         str,
         typer.Argument(
-            help=f"Where the bytes are: {_END} Or a collective, without DST: best allreduce 64KiB.",
+            help=f"Where the bytes are: {_END} Or a collective, without DST: best allreduce 64KiB. With "
+            "--load the GPU alone: best --load 60GiB gpu0.",
             metavar="SRC",
         ),
     ],
     destination: Annotated[
-        str, typer.Argument(help="Where they go: the same.", metavar="DST", show_default=False)
-    ],
+        str | None, typer.Argument(help="Where they go: the same.", metavar="DST", show_default=False)
+    ] = None,
     size: Annotated[
         str | None,
         typer.Argument(help="Bytes of one transfer: '1MiB'.", metavar="SIZE", show_default=False),
@@ -67,6 +82,17 @@ def best(
     pattern: Annotated[
         str, typer.Option("--pattern", help="'bidirectional', 'fan-out' or another of `list patterns`.")
     ] = "unidirectional",
+    load: Load = None,
+    blocks: Blocks = None,
+    model: Model = None,
+    tp: TensorParallel = 1,
+    block_tokens: BlockTokens = BLOCK_TOKENS,
+    tokens: Tokens = CONTEXT_TOKENS,
+    layers: Layers = None,
+    kv_heads: KvHeads = None,
+    head_size: HeadSize = None,
+    latent: Latent = None,
+    element_bytes: ElementBytes = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the answer with its claims as JSON.")
     ] = False,
@@ -79,25 +105,64 @@ def best(
     ] = None,
 ) -> int:
     """Say which method is best for a size between two devices: from a run, or measured now."""
-    from byteways.explain.best.answers import answers
     from byteways.plan.question import collective_named, question
 
+    cache = cache_of(
+        *(model, tp, block_tokens, tokens),
+        layers=layers,
+        kv_heads=kv_heads,
+        head_size=head_size,
+        latent=latent,
+        element_bytes=element_bytes,
+    )
+    where = within, memory, pattern
+    if load is not None:
+        if blocks is not None or cache is not None:
+            raise BytewaysError(
+                "--load is for one piece of data, not for blocks", hint="leave out one of them"
+            )
+        words: tuple[str, ...] = ("--load", load, source)
+        asked, run = asked_of_load(source, load, destination, size, *where)
+        return _answered(asked, words, run, machine, out, as_json)
+    if destination is None:
+        raise BytewaysError("missing argument 'DST'", hint=BEST)
+    if blocks is not None or cache is not None:
+        asked, run = asked_of_blocks((source, destination), blocks, cache, size, run, *where)
+        words = source, destination, "--blocks", asked.blocks.written if asked.blocks else ""
+        return _answered(asked, words, run, machine, out, as_json, cache)
     if collective := collective_named(source):
-        words: tuple[str, ...] = (source, destination)
+        words = (source, destination)
         _check_size_of_collective(words, size)
         asked = question("", "", destination, memory=memory, pattern=collective)
         run = run if size is None else Path(size)
     else:
-        words = source, destination, _given(source, destination, size, run)
-        asked = question(*words, within=within, memory=memory, pattern=pattern)
+        given = _given(source, destination, size, run)
+        words = source, destination, given
+        asked = question(source, destination, given, within=within, memory=memory, pattern=pattern)
+    return _answered(asked, words, run, machine, out, as_json)
+
+
+def _answered(
+    asked: Question,
+    words: Sequence[str],
+    run: Path | None,
+    machine: str | None,
+    out: Path | None,
+    as_json: bool,
+    cache: CacheBlocks | None = None,
+) -> int:
+    """Answers from a run, or measures now."""
+    from byteways.cli.best_printing import print_answers
+    from byteways.explain.best.block_answers import all_answers
+
     if run is None:
-        return _now(asked, machine, out, as_json)
+        return _now(asked, machine, out, as_json, cache)
     for name, value in (("--machine", machine), ("--out", out)):
         if value is not None:
             raise BytewaysError(f"{name} is for a measurement; {run} has its results already")
     _check_no_machine(run, words)
     folder = opened_run(run)
-    _print(folder, answers(folder, asked, str(run)), as_json, None)
+    print_answers(folder, all_answers(folder, asked, str(run)), as_json, None, cache=cache)
     return ExitStatus.GOOD
 
 
@@ -159,39 +224,13 @@ def _is_size(word: str) -> bool:
         return False
 
 
-def _print(
-    folder: RunFolder,
-    found: Sequence[Answer | NoAnswer | Placement],
-    as_json: bool,
-    measured_s: float | None,
-    left_out: Sequence[str] = (),
-) -> None:
-    """Prints an answer a line, or JSON; a simulated run is marked above. Hints go to standard error."""
-    from byteways.explain.best.no_answer import NoAnswer
-    from byteways.record.simulation_mark import is_simulated, mark_of
-
-    if as_json:
-        outcome = {
-            "simulated": is_simulated(folder.manifest),
-            "mark": mark_of(folder.manifest) or None,
-            "measured_now_s": measured_s,
-            "left_out": [*left_out],
-            "answers": [one.to_json() for one in found],
-        }
-        echo(json_text(outcome, indent=1))
-        return
-    if mark := mark_of(folder.manifest):
-        echo(mark)
-    for one in found:
-        echo(str(one))
-    if measured_s is None:
-        for hint in dict.fromkeys(one.hint for one in found if isinstance(one, NoAnswer)):
-            say(f"hint: {hint}")
-
-
-def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) -> int:
+def _now(
+    asked: Question, machine: str | None, out: Path | None, as_json: bool, cache: CacheBlocks | None
+) -> int:
     """Measures the question and answers it, on a real machine within the question's limit."""
-    from byteways.explain.best.answers import answers, left_out
+    from byteways.cli.best_printing import print_answers
+    from byteways.explain.best.answers import left_out
+    from byteways.explain.best.block_answers import all_answers
     from byteways.plan.budget import BudgetError
     from byteways.plan.question import host_alone
     from byteways.record.simulation_mark import voice
@@ -223,7 +262,7 @@ def _now(asked: Question, machine: str | None, out: Path | None, as_json: bool) 
         missing = left_out(folder, planned)
         if missing:
             say(f"left out for lack of time: {', '.join(missing)}")
-        _print(folder, answers(folder, asked), as_json, round(took_s, 1), missing)
+        print_answers(folder, all_answers(folder, asked), as_json, round(took_s, 1), missing, cache)
     return ExitStatus.GOOD
 
 

@@ -30,6 +30,7 @@ VERBS_BY_TASK = {
     "Read results": {
         "best": "Say which method is best for a size between two devices.",
         "compare": "Compare runs, case by case or by link class.",
+        "advise": "Write thresholds for scattered blocks, for other programs.",
         "check": "Check a run against what is normal, a run, peaks or limits.",
         "show": "Show the results of a run.",
         "report": "Rewrite the HTML report of a run.",

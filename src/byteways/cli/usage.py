@@ -34,7 +34,7 @@ _VERBS: Mapping[str, str] = {
     **dict.fromkeys(("bench", "benchmark", "measure", "test"), "byteways run"),
     **dict.fromkeys(("diff", "cmp"), "byteways compare"),
     **dict.fromkeys(("topology", "devices", "info"), "byteways topo"),
-    **dict.fromkeys(("ask", "advise"), "byteways best"),
+    "ask": "byteways best",
     **{word: f"byteways list {word}" for word in ("suites", "studies", "machines", "interfaces", "patterns")},
     "simulate": "byteways run --machine NAME; byteways list machines",
     "version": "byteways --version",
@@ -46,7 +46,7 @@ _ARGUMENTS: Mapping[str, str] = {
     "best": BEST,
     "reproduce": "byteways list studies",
     **dict.fromkeys(
-        ("show", "export", "check", "report", "plan"), "name the folder that `byteways run` made"
+        ("show", "export", "check", "report", "plan", "advise"), "name the folder that `byteways run` made"
     ),
     "compare": "byteways compare RUN_A RUN_B",
 }

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.footprint import buffers
+from byteways.plan.interface_rows import COLD_LOAD
 from byteways.plan.interfaces import (
     APPLICATIONS,
     INTERFACES,
@@ -285,6 +286,8 @@ class Estimator:
 def _pages_s(case: Case, size_bytes: int) -> float:
     """Returns the seconds for the pages of a step; 0 if it reserves addresses only."""
     memory = case.flows[0].source.memory
+    if case.interface == COLD_LOAD:  # its pages, the reading and the copy
+        return size_bytes * (1 / PAGES_BYTES_PER_S + 2 / HOST_LINK_BYTES_PER_S)
     if is_device(memory):
         return size_bytes / ALLOCATION_BYTES_PER_S[memory]
     own = case.interface in ("allocate", "free")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from byteways.plan.applications import bytes_of_ends
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.interface_rows import COLD_LOAD
 from byteways.plan.interfaces import (
     APPLICATIONS,
     WORD_BYTES,
@@ -164,6 +165,10 @@ def footprint(case: Case, capabilities: Capabilities) -> dict[str, int]:
     for buffer, size in buffers(case, capabilities):
         needed[buffer.host, buffer.device] += size
     for flow in case.flows:
+        if case.interface_of(flow) == COLD_LOAD:  # the data beside their copy, and the GPU's memory
+            held = held_bytes(case.size_of(flow))
+            needed[flow.source.host, flow.source.device] += case.size_of(flow)
+            needed[flow.source.host, flow.executor] += held
         if moves_pages(case.interface_of(flow)):  # the destination needs room for the pages, too
             size = flow_buffer_bytes(case, flow, lambda _: 0)
             needed[flow.destination.host, flow.destination.device] += size

@@ -137,6 +137,10 @@ COPY_2D = (opt.WIDTH_BYTES, opt.PITCH_BYTES, opt.STRIDED)
 BLOCK_COPY = (opt.BLOCK_BYTES, opt.LAYOUT, opt.PITCH_BYTES, opt.SCATTERED)
 
 
+#: The memory operation that needs memory of two devices.
+COLD_LOAD = "cold-load"
+
+
 def step(meaning: str, kinds: tuple[str, ...], *options: Option) -> Interface:
     """Returns the row of a memory operation on `size_bytes`, before any transfer."""
     return Interface(

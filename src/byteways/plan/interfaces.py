@@ -15,6 +15,7 @@ from byteways.plan.interface_rows import (
     ABOUT_QUEUES,
     BARRIER,
     BLOCK_COPY,
+    COLD_LOAD,
     COPY_2D,
     MEMORY_CATEGORY,
     OF_CALLS,
@@ -307,6 +308,10 @@ INTERFACES: Mapping[str, Interface] = {
     "unregister": step("undoes register", ("gpu",), opt.TOUCHED),
     "map-peer": step("gives a GPU access to another GPU's memory", ("gpu",)),
     "open-ipc": step("opens another process's GPU memory by its IPC handle", ("gpu",)),
+    COLD_LOAD: replace(
+        step("a whole load: allocates memory, reads data into it, copies them to a GPU", ("gpu",)),
+        rests_on={"gpu": ("memory", "calls", "rates.engine-host-read", "links", "cpu")},
+    ),
     "stream-copy": stream("c = a of STREAM", "stream_copy"),
     "stream-scale": stream("b = 3 c of STREAM", "stream_scale"),
     "stream-add": stream("c = a + b of STREAM", "stream_add", 2),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from byteways.plan.case import Flow
+from byteways.plan.interface_rows import COLD_LOAD
 from byteways.plan.memory import is_device, is_managed, is_plain
 
 #: Sizes are multiples of this, a multiple of the page size of every known machine.
@@ -39,6 +40,8 @@ def refusal(interface: str, flow: Flow, options: Mapping[str, int | str | bool])
         return _own_refusal(interface, flow, memory, options)
     if interface in ("register", "unregister"):
         return _register_refusal(interface, memory)
+    if interface == COLD_LOAD:
+        return _load_refusal(memory)
     if not is_device(memory):
         return f"{memory} memory of {owner} is accessible from every GPU: nothing to {interface}"
     if interface == "map-peer" and flow.executor == owner:
@@ -60,6 +63,14 @@ def _own_refusal(
         return f"{memory} memory is populated on allocation, not on first touch"
     if "pool" in options and memory != "pool":
         return f"{memory} memory does not come from a pool"
+    return None
+
+
+def _load_refusal(memory: str) -> str | None:
+    if is_device(memory):
+        return f"{memory} memory is GPU memory: data are loaded through memory of the host"
+    if is_managed(memory):
+        return f"{memory} memory migrates between devices: no copy follows the reading"
     return None
 
 

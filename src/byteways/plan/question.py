@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from byteways.aliases import AmbiguousError, called, meanings, translated, typed_size
 from byteways.errors import BytewaysError
+from byteways.plan.block_list import BlockList, block_list
 from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import COLLECTIVES
 from byteways.plan.memory import MEMORIES, is_plain
@@ -25,6 +26,8 @@ ANSWER_WITHIN_S = 10.0
 #: The same for what takes long to prepare: ranks that build the communicators of each library, and buffers in
 #: host memory that exceed its caches.
 SLOW_WITHIN_S = 25.0
+#: The same for a load, whose memory is allocated and written again for each sample.
+LOAD_WITHIN_S = 60.0
 #: Characters that make a word a glob.
 GLOB = frozenset("*?[")
 
@@ -39,6 +42,8 @@ class Question:
     within: str = PROCESS
     memory: str | None = None  # a memory kind or a glob, at either end
     pattern: str = "unidirectional"
+    blocks: BlockList | None = None  # scattered blocks of that many bytes in all
+    load: bool = False  # all that it takes to get the bytes into the destination, a GPU
 
     @property
     def is_collective(self) -> bool:
@@ -47,17 +52,24 @@ class Question:
     @property
     def answer_within_s(self) -> float:
         """Seconds in which it is measured and answered on a real machine."""
+        if self.load:
+            return LOAD_WITHIN_S
         return SLOW_WITHIN_S if self.is_collective or host_alone(self) else ANSWER_WITHIN_S
 
     @property
     def between(self) -> str:
+        if self.load:
+            return f"into {self.destination}"
         return "among all ranks" if self.is_collective else f"from {self.source} to {self.destination}"
 
     def command(self, run: str | None = None, size_bytes: int | None = None) -> str:
         """Returns the command that asks this of a run, or measures it; optionally with another size."""
         size = format_size(size_bytes or self.size_bytes).replace(" ", "")
+        if self.load:
+            return shlex.join(["byteways", "best", "--load", size, self.destination, *([run] if run else [])])
         ends = [self.pattern] if self.is_collective else [self.source, self.destination]
-        words = ["byteways", "best", *ends, size, *([run] if run else [])]
+        what = ["--blocks", self.blocks.written] if self.blocks else [size]
+        words = ["byteways", "best", *ends, *what, *([run] if run else [])]
         if self.is_collective:
             return shlex.join([*words, *(["--memory", self.memory] if self.memory else [])])
         for option, value, usual in (
@@ -83,7 +95,7 @@ def question(
     Args:
         source: A device, a glob, `host`, a UUID or a PCI address; '' for a collective of all ranks.
         destination: The same.
-        size: Bytes, or a text such as '1MiB'.
+        size: Bytes, or a text such as '1MiB'; '1024x16KiB' for scattered blocks.
         within: `process` or `ranks`.
         memory: A memory kind or a glob that either end must have; None: any.
         pattern: A pattern of transfers.
@@ -101,13 +113,16 @@ def question(
         raise BytewaysError(f"unknown --within '{within}'", hint=hint)
     if source or destination or pattern not in COLLECTIVES:
         check_ends(source, destination)
+    blocks = block_list(size) if isinstance(size, str) and "x" in size.casefold() else None
     try:
-        size_bytes = typed_size(str(size))
+        size_bytes = blocks.size_bytes if blocks else typed_size(str(size))
     except ValueError as error:
         raise BytewaysError(str(error), hint="write a size in bytes, KiB, MiB or GiB: 1MiB") from error
     if memory is not None:
         memory = _word("memory", memory, MEMORIES)
-    return Question(source, destination, size_bytes, within, memory, pattern)
+    if blocks is not None and (within != PROCESS or pattern in COLLECTIVES):
+        raise BytewaysError("scattered blocks are copied within one process", hint="leave out --within")
+    return Question(source, destination, size_bytes, within, memory, pattern, blocks)
 
 
 def check_ends(*ends: str) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from byteways.aliases import called
 from byteways.errors import BytewaysError
+from byteways.plan.block_layout import MOST_BLOCKS_MOVED, moves_blocks
+from byteways.plan.interfaces import INTERFACES
+from byteways.plan.load_question import gpu_of, sweeps_of_load
 from byteways.plan.memory import MEMORIES, OWNERS, is_managed
 from byteways.plan.question import GLOB, RANKS, Question, is_host
 from byteways.plan.suite import parse
@@ -20,6 +24,8 @@ from byteways.units import format_size
 RESERVED_S = 1.0
 #: Seconds of samples for each way, in all its rounds.
 CASE_BUDGET_S = 0.45
+#: Most bytes of scattered blocks that are measured: further ones take as long each.
+MOST_BLOCK_BYTES = 2**29
 
 
 def suite_of(asked: Question, topology: Topology) -> Suite:
@@ -33,7 +39,7 @@ def suite_of(asked: Question, topology: Topology) -> Suite:
 
 
 def _head(asked: Question) -> str:
-    title = f"Which way for {format_size(asked.size_bytes)} {asked.between}"
+    title = f"Which way for {asked.blocks or format_size(asked.size_bytes)} {asked.between}"
     return (
         f'name = "best"\ntitle = {json.dumps(title)}\nrounds = 3\nprecision = 0.01\n'
         f"budget_s = {max(asked.answer_within_s - RESERVED_S, RESERVED_S)}\ncase_budget_s = {CASE_BUDGET_S}"
@@ -52,7 +58,42 @@ def _collective(asked: Question, topology: Topology) -> Iterator[str]:
         yield _sweep(interface, asked, ends, interface=[interface], cache="warm", priority=8)
 
 
+def _load(asked: Question, topology: Topology) -> Iterator[str]:
+    """Yields the sweeps of the parts of a load, and of all of it."""
+    for name, keys in sweeps_of_load(asked.size_bytes, topology, gpu_of(asked, topology)):
+        yield _table(name, keys)
+
+
+def _blocks(asked: Question, topology: Topology) -> Iterator[str]:
+    """Yields the sweeps of all methods for scattered blocks, with their calls in the time."""
+    blocks = asked.blocks
+    assert blocks is not None
+    source, destination = (_glob(word, topology) for word in (asked.source, asked.destination))
+    with_gpu = "gpu" in (source[:3], destination[:3])
+    ends = [_buffers(asked, glob, with_gpu)[: None if asked.memory else 1] for glob in (source, destination)]
+    able = [
+        name for name, row in INTERFACES.items() if moves_blocks(name) and with_gpu == ("gpu" in row.kernels)
+    ]
+    options: dict[str, object] = {"block_bytes": blocks.block_bytes, "gate": False}
+    shared: dict[str, object] = {"pairs": _pairs(asked)} if asked.pattern == "unidirectional" else {}
+    most = min(blocks.count, MOST_BLOCK_BYTES // blocks.block_bytes or 1, MOST_BLOCKS_MOVED)
+    asked = replace(asked, size_bytes=most * blocks.block_bytes)
+    for name in able:
+        yield _sweep(name, asked, ends, interface=[name], options=options, priority=9, **shared)
+        if INTERFACES[name].batched:
+            more = {**options, "submit": ["batch", "graph"]}
+            yield _sweep(
+                f"{name}-together", asked, ends, interface=[name], options=more, priority=8, **shared
+            )
+
+
 def _sweeps(asked: Question, topology: Topology) -> Iterator[str]:
+    if asked.load:
+        yield from _load(asked, topology)
+        return
+    if asked.blocks:
+        yield from _blocks(asked, topology)
+        return
     if asked.is_collective:
         yield from _collective(asked, topology)
         return
@@ -130,14 +171,19 @@ def _buffers(asked: Question, glob: str, with_gpu: bool) -> list[str]:
 def _sweep(name: str, asked: Question, ends: Sequence[Sequence[str]], **keys: object) -> str:
     """Returns a sweep as TOML; keys without a value are left out."""
     told = {
-        "name": name,
         "pattern": asked.pattern,
         "source": [*ends[0]],
         "destination": [*ends[1]],
         "size": asked.size_bytes,
         **{key: value for key, value in keys.items() if value is not None},
     }
-    return "\n".join(("[[sweep]]", *(f"{key} = {_toml(value)}" for key, value in told.items())))
+    return _table(name, told)
+
+
+def _table(name: str, keys: Mapping[str, object]) -> str:
+    return "\n".join(
+        ("[[sweep]]", *(f"{key} = {_toml(value)}" for key, value in {"name": name, **keys}.items()))
+    )
 
 
 def _toml(value: object) -> str:

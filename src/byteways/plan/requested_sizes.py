@@ -8,6 +8,7 @@ from byteways.plan.case import Case
 from byteways.plan.filters import Filter
 from byteways.plan.sizes import single_sizes
 from byteways.plan.suite_types import Sweep
+from byteways.plan.suite_values import Sizes
 
 
 def sweeps_of_requested_sizes(
@@ -31,4 +32,8 @@ def sweeps_of_requested_sizes(
     missing = tuple(size for size in asked if size not in there)
     if not missing:
         return {}
-    return {index: sweep.replaced(sizes=missing) for index, (sweep, own) in selected.items() if own}
+    return {
+        index: sweep.replaced(sizes=missing, counts=Sizes())
+        for index, (sweep, own) in selected.items()
+        if own
+    }

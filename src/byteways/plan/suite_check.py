@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from byteways.plan import bounds
+from byteways.plan.block_layout import moves_blocks
 from byteways.plan.case import OF_ALL_RANKS
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, counts_as_stream, goes_both_ways
+from byteways.plan.options import BLOCK_BYTES
 from byteways.plan.suite_options import check_environment, check_options, check_products
 from byteways.plan.suite_types import NEAR, Suite, SuiteFile, Sweep, SweepTable
-from byteways.plan.suite_values import EXECUTOR_WORDS, CacheWords
+from byteways.plan.suite_values import EXECUTOR_WORDS, CacheWords, Sizes
 from byteways.plan.toml_reading import TomlPlace
 from byteways.plan.transfer_sets import EXAMPLE
 
@@ -74,6 +76,7 @@ def _sweep(place: TomlPlace, table: SweepTable, suite: SuiteFile) -> Sweep:
     takes_partner = any(INTERFACES[name].partner for name in table.interfaces)
     decided = {
         "sources": table.buffers if walks else table.sources,
+        "sizes": Sizes(_sizes_of_counts(table)) if table.counts else table.sizes,
         "caches": CacheWords(("warm",)) if stays else table.caches,
         "partners": table.partners if takes_partner else (),
         "precision": suite.precision if table.precision is None else table.precision,
@@ -85,6 +88,25 @@ def _sweep(place: TomlPlace, table: SweepTable, suite: SuiteFile) -> Sweep:
     bounds.within(bounds.choices(sweep), f"{place.at('name')}: {place.label}")
     check_products(place, sweep)
     return sweep
+
+
+def _sizes_of_counts(table: SweepTable) -> list[int]:
+    """Returns the bytes of all blocks for each number of blocks and size of a block, ascending."""
+    blocks = table.options.get(BLOCK_BYTES.name, (BLOCK_BYTES.usual,))
+    return sorted({count * int(size) for count in table.counts for size in blocks if isinstance(size, int)})
+
+
+def _check_size(place: TomlPlace, table: SweepTable) -> None:
+    """Checks that a sweep has sizes, or numbers of blocks."""
+    if "count" not in place.value:
+        if not table.sizes:
+            place.fail("size", "missing")
+        return
+    if "size" in place.value:
+        place.fail("count", "size and count both say how much is copied", "leave one of them out")
+    other = next((name for name in table.interfaces if not moves_blocks(name)), None)
+    if other is not None:
+        place.fail("count", f"{other} copies no blocks", "write size")
 
 
 def _is_chase(table: SweepTable) -> bool:
@@ -218,4 +240,4 @@ def _check_axes(place: TomlPlace, table: SweepTable) -> None:
 
 
 #: In the order in which a reader of the file looks for mistakes.
-_RULES = (_check_ranks, _check_ends, _check_axes, _check_beside, _check_keys, _check_selection)
+_RULES = (_check_size, _check_ranks, _check_ends, _check_axes, _check_beside, _check_keys, _check_selection)

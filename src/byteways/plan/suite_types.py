@@ -55,7 +55,8 @@ class SweepTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     destinations: Buffers = field(name="destination", default=Buffers())
     buffers: Buffers = field(name="buffer", default=Buffers())
     executors: Executors = field(name="executor", default=Executors(("both",)))
-    sizes: Sizes = field(name="size")
+    sizes: Sizes = field(name="size", default=Sizes())
+    counts: Sizes = field(name="count", default=Sizes())  # of blocks, in place of their size in all
     caches: CacheWords = field(name="cache", default=CacheWords(("cold",)))
     options: OptionAxes = {}
     environment: Variables = {}

@@ -16,6 +16,7 @@ from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.legality import executes, kind_of
 from byteways.plan.link_classes import Assigned, ClassOfPath, representatives
 from byteways.plan.memory import MEMORIES, OF_LIBRARIES, OWNERS
+from byteways.plan.options import BLOCK_BYTES
 from byteways.plan.ranks import Rank
 from byteways.plan.spelling import closest
 from byteways.topology.model import Topology
@@ -411,7 +412,15 @@ def cases_of(
         ]
     axes = (sweep.sizes, sweep.caches, options, _products(sweep.environment))
     for size, cache, chosen, environment in itertools.product(*axes):
+        if sweep.counts and not _has_count(sweep.counts, size, chosen):
+            continue
         yield Case(interface, pattern, flows, size, cache, chosen, environment)
+
+
+def _has_count(counts: Sequence[int], size_bytes: int, options: Mapping[str, int | str | bool]) -> bool:
+    """Whether blocks of these options are one of the numbers that a sweep asks for."""
+    block_bytes = int(options.get(BLOCK_BYTES.name, BLOCK_BYTES.usual))
+    return size_bytes % block_bytes == 0 and size_bytes // block_bytes in counts
 
 
 def _core_pairs(flow: Flow, topology: Topology) -> Iterator[tuple[int, int]]:

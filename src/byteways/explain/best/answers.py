@@ -33,10 +33,11 @@ from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, by_nearest, label_order
 from byteways.explain.results.summary import RecordedRun, ResultGroup
+from byteways.plan.block_list import BlockList, ranges
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.question import Question, is_host
 from byteways.record.simulation_mark import MEASURED, SIMULATED, Voice, mark_of
-from byteways.units import format_size
+from byteways.units import format_size, short_time
 
 #: Sizes of a collective in blocks are rounded down to a multiple of the ranks, by this share at most.
 ROUNDED = 0.01
@@ -56,6 +57,8 @@ class Answer:
     own: Ranking | None = None  # of byteways' own kernels, which a program cannot call
     interpolated: tuple[int, int] | None = None  # the measured sizes in bytes around the one asked for
     doubts: tuple[str, ...] = ()  # why the best is not sure to be the best of what was measured
+    around: tuple[BlockList, ...] = ()  # of scattered blocks: what it is interpolated between
+    call_ns: float | None = None  # of scattered blocks: the time of the call, with the lists that it needs
 
     @property
     def interface(self) -> str:
@@ -119,7 +122,8 @@ class Answer:
         plain = asked.pattern == "unidirectional" or asked.is_collective
         pattern = "" if plain else f"{asked.pattern}, "
         warm = ", warm caches" if record.cache == "warm" and not asked.is_collective else ""
-        where = f"{pattern}{self.between}, {format_size(asked.size_bytes)}{warm}"
+        size = str(asked.blocks or format_size(asked.size_bytes))
+        where = f"{pattern}{self.between}, {size}{warm}"
         parts = [
             f"{where}: {answer(self.ranking, self.method)}",
             many_at_once(self.many, self.ranking.group),
@@ -128,6 +132,10 @@ class Answer:
         if self.interpolated:
             low, high = map(format_size, self.interpolated)
             parts.append(f"interpolated in time between {low} and {high}")
+        if self.call_ns:
+            parts.append(f"its call takes {short_time(self.call_ns)}")
+        if self.around:
+            parts.append(f"interpolated in time between {ranges(self.around)}")
         voice = SIMULATED if self.simulated else MEASURED
         parts.append(certainty(self.doubts, self.not_measured, voice))
         return "; ".join(filter(None, parts))
@@ -166,6 +174,7 @@ class Answer:
             "sure": self.sure,
             "doubt": self.doubt or None,
             "not_measured": [*self.not_measured],
+            **self._of_blocks(),
             "runner_up": asdict(runner_up) if runner_up else None,
             "default": asdict(default) if default else None,
             "many_at_once": _of_ranking(self.many),
@@ -174,6 +183,20 @@ class Answer:
             "simulated": bool(self.simulated),
             "sentence": str(self),
         }
+
+    def _of_blocks(self) -> dict[str, Any]:
+        """Returns what an answer on scattered blocks has besides."""
+        if self.question.blocks is None:
+            return {}
+        return {
+            "blocks": _block_list(self.question.blocks),
+            "around": [*map(_block_list, self.around)],
+            "call_ns": self.call_ns,
+        }
+
+
+def _block_list(blocks: BlockList) -> dict[str, int]:
+    return {"count": blocks.count, "block_bytes": blocks.block_bytes}
 
 
 def _speed(group: ResultGroup) -> dict[str, Any]:
@@ -255,9 +278,9 @@ def _decision(found: Decisions, place: Place, asked: Question) -> Decision | Non
 def _answer(
     index: Index, asked: Question, found: Decisions, whole: Decisions, decision: Decision
 ) -> Answer | NoAnswer:
-    named, ranking = _named(decision), decision.ranking
+    pairs, ranking = pairs_in_words(decision), decision.ranking
     if ranking is None:
-        return not_ranked(index, asked, named, decision.cells)
+        return not_ranked(index, asked, pairs, decision.cells)
     same = whole.at(decision.place, decision.size_bytes)
     between = neighbours(decision) if any(cell.between for cell in decision.cells) else None
     around = [whole.at(decision.place, size) for size in between or ()]
@@ -265,7 +288,7 @@ def _answer(
     sides = [found.at(decision.place, size) for size in between or ()]
     return Answer(
         asked,
-        named,
+        pairs,
         ranking,
         mark_of(index.manifest),
         method(ranking.group.cells, index.topology),
@@ -273,11 +296,11 @@ def _answer(
         decision.many,
         rank(decision.own),
         between,
-        tuple(_doubts(index.voice, ranking, sides, alone=not (ranking.rivals or missing))),
+        tuple(doubts_of(index.voice, ranking, sides, alone=not (ranking.rivals or missing))),
     )
 
 
-def _doubts(
+def doubts_of(
     voice: Voice, ranking: Ranking, around: Iterable[Decision | None], *, alone: bool
 ) -> Iterator[str]:
     """Yields why the best is not sure to be the best of what was measured.
@@ -321,7 +344,7 @@ def _setting(case: Case) -> str:
     return f"{case.interface}{held}{options}"
 
 
-def _named(decision: Decision) -> str:
+def pairs_in_words(decision: Decision) -> str:
     """`gpu0>gpu1`, `Between GPUs, NVLink4 ×18, 12 paths`, or `allreduce of 4 ranks with a GPU each`."""
     if ranks := decision.place.ranks:
         where = "with a GPU each" if decision.place.kind.startswith("gpu") else "in host memory"

@@ -10,14 +10,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from byteways.explain.best.block_copies import OF_THE_BLOCKS
 from byteways.explain.best.decisions import Decision
 from byteways.explain.claims.phrases import ACCESS
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, kind_of_pair
+from byteways.plan.block_layout import moves_blocks
 from byteways.plan.case import Buffer
-from byteways.plan.interfaces import COLLECTIVES
+from byteways.plan.interfaces import COLLECTIVES, OF_ALL
 from byteways.plan.legality.rules import RULES
 from byteways.plan.memory import MEMORIES, is_managed, is_plain
+from byteways.plan.options import SUBMIT
 from byteways.plan.question import PROCESS, Question
 from byteways.plan.reasons import LIBRARY_MEMORY, UNAVAILABLE
 from byteways.record.record import Record
@@ -28,15 +31,19 @@ _LIBRARIES = {"mpi": "MPI", "xccl": "NCCL or RCCL"}
 
 @dataclass(frozen=True)
 class Candidate:
-    """An interface with its default settings, issued by either end unless `access` says which."""
+    """An interface, with its default settings unless `options` has others, issued by either end unless
+    `access` says which.
+    """
 
     interface: str
     access: str = ""
+    options: str = ""  # as in a variant: `submit=batch`
 
     @property
     def name(self) -> str:
-        """`copy issued by the destination`, `MPI`."""
-        return _LIBRARIES.get(self.interface, f"{self.interface}{ACCESS.get(self.access, '')}")
+        """`copy issued by the destination`, `copy-blocks (submit=batch)`, `MPI`."""
+        said = _LIBRARIES.get(self.interface, f"{self.interface}{ACCESS.get(self.access, '')}")
+        return f"{said} ({self.options})" if self.options else said
 
 
 _COPIES, _KERNELS = Candidate("copy"), Candidate("kernel")
@@ -55,10 +62,17 @@ _OF_ONE_FLOW: Mapping[str, tuple[Candidate, ...]] = {
 _OF_PLAIN_HOST_MEMORY = (_COPIES,)
 #: Managed pages are prefetched, or migrate as a kernel touches them.
 _OF_MANAGED_MEMORY = (Candidate("prefetch"), _KERNELS)
+#: Of scattered blocks: a call for each, one for all, and a kernel that reads the list.
+_OF_BLOCKS = (
+    Candidate("copy-blocks"),
+    Candidate("copy-blocks", options=f"{SUBMIT.name}=batch"),
+    Candidate("kernel-blocks"),
+)
+_OF_BLOCKS_ON_CORES = (Candidate("memcpy-blocks"),)
 #: Between ranks, messages and collectives alike.
 _BETWEEN_GPU_RANKS, _BETWEEN_HOST_RANKS = (Candidate("mpi"), Candidate("xccl")), (Candidate("mpi"),)
 #: Codes of reasons for which a case can never run on the machine.
-_IMPOSSIBLE = {*(rule.code for rule in RULES), UNAVAILABLE, LIBRARY_MEMORY}
+IMPOSSIBLE = {*(rule.code for rule in RULES), UNAVAILABLE, LIBRARY_MEMORY}
 
 
 def usual(asked: Question, kind: str) -> tuple[Candidate, ...]:
@@ -66,6 +80,8 @@ def usual(asked: Question, kind: str) -> tuple[Candidate, ...]:
     if asked.within != PROCESS or asked.pattern in COLLECTIVES:
         return _BETWEEN_GPU_RANKS if kind.startswith("gpu") and kind.endswith("gpu") else _BETWEEN_HOST_RANKS
     with_gpu = "gpu" in kind
+    if asked.blocks:
+        return _OF_BLOCKS if with_gpu else _OF_BLOCKS_ON_CORES
     memories = [one for one in MEMORIES if asked.memory is not None and fnmatchcase(one, asked.memory)]
     if with_gpu and memories:
         if all(map(is_managed, memories)):
@@ -97,7 +113,7 @@ def left_open(
         one.name
         for one in usual(asked, kind)
         if not _ranked(one, cells, locked)
-        and not any(_is(one, record.interface, record.access) for record in impossible)
+        and not any(_is(one, record.interface, record.access, _options(record)) for record in impossible)
     )
 
 
@@ -112,22 +128,34 @@ def _ranked(one: Candidate, cells: Collection[Result], locked: bool) -> bool:
     return any(
         cell.ranked
         and not (locked and (is_plain(cell.source.memory) or is_plain(cell.destination.memory)))
-        and _is(one, cell.record.interface, cell.record.access)
-        and (cell.variant.managed or not (cell.variant.options or cell.variant.environment))
+        and (
+            _is(one, cell.record.interface, cell.record.access, cell.variant.options)
+            or (cell.variant.managed and _is(one, cell.record.interface, cell.record.access, one.options))
+        )
+        and (cell.variant.managed or not cell.variant.environment)
         for cell in cells
     )
 
 
-def _is(one: Candidate, interface: str, access: str) -> bool:
-    return interface == one.interface and one.access in ("", access)
+def _is(one: Candidate, interface: str, access: str, options: str) -> bool:
+    return (interface, options) == (one.interface, one.options) and one.access in ("", access)
+
+
+def _options(record: Record) -> str:
+    """Returns the options of a record as a variant has them, without those that say which blocks it has."""
+    left_out = {*OF_THE_BLOCKS, *OF_ALL}
+    options = {name: value for name, value in record.options.items() if name not in left_out}
+    return " ".join(f"{name}={value}" for name, value in sorted(options.items()))
 
 
 def _impossible(index: Index, asked: Question, kind: str) -> Iterator[Record]:
     """Yields the records of cases of this kind of pair and pattern that the machine cannot run."""
     for record in index.records:
-        if record.status != "skipped" or record.reason_code not in _IMPOSSIBLE:
+        if record.status != "skipped" or record.reason_code not in IMPOSSIBLE:
             continue
-        if record.options or record.environment or not fnmatchcase(record.pattern, asked.pattern):
+        if record.environment or not fnmatchcase(record.pattern, asked.pattern):
+            continue
+        if moves_blocks(record.interface) != bool(asked.blocks):
             continue
         source, destination = Buffer.parse(record.source), Buffer.parse(record.destination)
         memories = source.memory, destination.memory

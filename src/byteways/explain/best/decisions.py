@@ -32,10 +32,11 @@ from byteways.explain.results.selection import (
 )
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
+from byteways.plan.block_layout import moves_blocks
 from byteways.plan.case import Case
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES, metric_of, moves_pages
 from byteways.plan.memory import is_managed
-from byteways.plan.options import TIMING
+from byteways.plan.options import PACE, TIMING
 from byteways.plan.question import PROCESS, RANKS
 
 #: A measured size may differ from the wanted one by this factor; farther off, another interface may be best.
@@ -53,14 +54,18 @@ class Constraints:
     memory: str | None = None  # a kind or a glob that an end must have; None: any that stays where it is
     host_memory: str | None = None  # exactly these kinds (Variant.host_memory); None: any
     relays: bool = True  # whether a transfer over other GPUs is an alternative; it says nothing of a link
+    blocks: bool = False  # scattered blocks in place of contiguous data (block_copies.py)
 
     def admits(self, cell: Result) -> bool:
         """Whether the result is an alternative."""
         record = cell.record
         if not fnmatchcase(record.pattern, self.pattern) or metric_of(record.interface) != "bandwidth":
             return False
+        if moves_blocks(record.interface) != self.blocks:
+            return False
+        one_by_one = PACE.name in record.options  # another question: how long one takes that is waited for
         if (
-            not (does_the_job(cell) or self._moves_pages(cell))
+            not ((self.blocks and not one_by_one) or does_the_job(cell) or self._moves_pages(cell))
             or record.options.get(TIMING.name, TIMING.default) != TIMING.default
         ):
             return False

@@ -31,9 +31,9 @@ def interpolated(found: Decisions, place: Place, size_bytes: int) -> Decision | 
     above = [size for size in sizes if size_bytes < size < size_bytes * MOST_APART]
     sides = [[one for size in side if (one := found.at(place, size))] for side in (below, above)]
     low, high = ([cell for one in side for cell in one.cells] for side in sides)
-    cells = tuple(_between(low, high, size_bytes))
+    cells = tuple(between_cells(low, high, size_bytes))
     low, high = ([cell for one in side for cell in one.together] for side in sides)
-    together = tuple(_between(low, high, size_bytes))
+    together = tuple(between_cells(low, high, size_bytes))
     return Decision(place, size_bytes, cells, together=together) if cells else None
 
 
@@ -44,8 +44,14 @@ def neighbours(decision: Decision) -> tuple[int, int]:
     return min(sizes), max(sizes)
 
 
-def _between(below: Sequence[Result], above: Sequence[Result], size_bytes: int) -> Iterator[Result]:
-    """Yields the result of each method and path that was measured on both sides."""
+def between_cells(below: Sequence[Result], above: Sequence[Result], size_bytes: int) -> Iterator[Result]:
+    """Yields the result of each method and path that was measured on both sides.
+
+    Args:
+        below: Results of a smaller size.
+        above: Results of a larger size.
+        size_bytes: A size between them.
+    """
     upper = group_by(above, _what)
     for what, cells in group_by(below, _what).items():
         low = max(cells, key=_size)
@@ -117,12 +123,17 @@ def _record(low: Record, high: Record, share: float, size_bytes: int) -> Record:
         size_bytes=size_bytes,
         bandwidth_bytes_per_s=rate,
         time_ns=_times(low.time_ns, high.time_ns, share),
+        submit_ns=_mean(low.submit_ns, high.submit_ns, share),
         fraction_of_peak=None,
         launch=low.launch if low.launch == high.launch else None,
         library_choice=low.library_choice if low.library_choice == high.library_choice else None,
         rests_on=[*dict.fromkeys([*(low.rests_on or ()), *(high.rests_on or ())])] or None,
         warnings=[*warnings.values()],
     )
+
+
+def _mean(low: float | None, high: float | None, share: float) -> float | None:
+    return None if low is None or high is None else (1 - share) * low + share * high
 
 
 def _times(low: Times | None, high: Times | None, share: float) -> Times | None:

@@ -12,6 +12,7 @@ from byteways.explain.claims.finding import cpu_threads
 from byteways.explain.claims.phrases import ACCESS
 from byteways.explain.results.counting import count
 from byteways.explain.results.summary import Result
+from byteways.plan.block_layout import moves_blocks
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES
 from byteways.plan.memory import is_device
 from byteways.plan.options import SUBMIT
@@ -68,6 +69,8 @@ def _kernel(cells: Sequence[Result], executor: str) -> str:
     record = cells[0].record
     grain = INTERFACES[record.interface].granularity_bytes
     what = f"{grain}-byte {_ACCESSES.get(record.access, 'loads and stores')}"
+    if moves_blocks(record.interface):
+        what = f"{_ACCESSES.get(record.access, 'loads and stores')} of listed blocks"
     if INTERFACES[record.interface].needs:
         what = INTERFACES[record.interface].needs
     launches = {tuple(sorted((cell.record.launch or {}).items())) for cell in cells}

@@ -89,7 +89,7 @@ def _device(end: object) -> str:
 
 
 def not_ranked(index: Index, asked: Question, named: str, members: Sequence[Result]) -> NoAnswer:
-    now = _now(index, asked)
+    now = measure_now(index, asked)
     if any("short-batch" in cell.warning_ids for cell in members):
         return NoAnswer(named, "not ranked: the batches were too short for the timer", now)
     if any("page-size" in cell.warning_ids for cell in members):
@@ -117,13 +117,15 @@ def no_results(index: Index, asked: Question, name: str) -> BytewaysError:
     if not cells:
         paths = _common([cell.record.path for cell in index.cells])
         there = f"{measured} paths: {paths}; or " if paths else ""
-        return BytewaysError(what, cause=_failed(index, asked), hint=there + _now(index, asked))
+        return BytewaysError(what, cause=_failed(index, asked), hint=there + measure_now(index, asked))
     if asked.is_collective:
         several = _common(sorted({format_size(cell.record.size_bytes) for cell in cells}))
-        return BytewaysError(what, cause=f"{measured} otherwise: {several}", hint=_now(index, asked))
+        return BytewaysError(what, cause=f"{measured} otherwise: {several}", hint=measure_now(index, asked))
     if all(submits_many(cell) for cell in cells):
         return BytewaysError(
-            what, cause="all transfers there were submitted in batches or graphs", hint=_now(index, asked)
+            what,
+            cause="all transfers there were submitted in batches or graphs",
+            hint=measure_now(index, asked),
         )
     processes = [cell for cell in cells if within_a_process(cell) == (asked.within == PROCESS)]
     if not processes:
@@ -154,7 +156,7 @@ def _common(values: Sequence[Hashable]) -> str:
     return ", ".join(map(str, named[:_NAMED])) + (", …" if len(named) > _NAMED else "")
 
 
-def _now(index: Index, asked: Question) -> str:
+def measure_now(index: Index, asked: Question) -> str:
     """`measure it now: byteways best …`; a simulated run is of a model, which is simulated again."""
     model = model_of(index.manifest)
     machine = f" --machine {shlex.quote(model)}" if model else ""
@@ -167,5 +169,5 @@ def other_sizes(index: Index, asked: Question, sizes: Collection[int], name: str
     return BytewaysError(
         f"the run has no result of {format_size(asked.size_bytes)} {asked.between}",
         cause=f"{voice.measured} sizes: {known}",
-        hint=f"nearest: {asked.command(name, nearest)}; or {_now(index, asked)}",
+        hint=f"nearest: {asked.command(name, nearest)}; or {measure_now(index, asked)}",
     )

@@ -67,6 +67,7 @@ class Priority(Enum):
     SHARED_HOST = 500.0
     BIDIRECTIONAL_SUM = 480.0
     SUBMISSION = 480.0
+    BLOCKS = 478.0
     SHARED_GPU = 470.0
     HALO_TRANSPORT = 466.0
     IN_TURNS = 465.0

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
+from byteways.plan.block_layout import moves_blocks
 from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.plan.options import SUBMIT
 from byteways.topology import routes
@@ -100,7 +101,12 @@ def does_the_job(cell: Result) -> bool:
 
 
 def submits_many(cell: Result) -> bool:
-    """Whether many operations are submitted together: no alternative for a single transfer."""
+    """Whether many operations are submitted together: no alternative for a single transfer.
+
+    The blocks of a block copy are one operation, however they are submitted.
+    """
+    if moves_blocks(cell.record.interface):
+        return False
     return str(cell.record.options.get(SUBMIT.name, SUBMIT.usual_word)) != SUBMIT.usual_word
 
 

@@ -13,6 +13,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.subjects import (
     all_interfaces,
     applications,
+    blocks,
     calls,
     collectives,
     concurrency,
@@ -76,6 +77,7 @@ FINDINGS: tuple[Callable[[Index], Iterable[Finding]], ...] = (
     concurrency.all_pairs,
     concurrency.interference,
     rows.rows,
+    blocks.changes,
     submission.submitting,
     loaded.loaded_latency,
     interference.transfer_costs,
@@ -135,6 +137,7 @@ TOPICS: tuple[Builder, ...] = (
     random_access.topic,
     saturation.topic,
     rows.topic,
+    blocks.topic,
     pages.topic,
     submission.topic,
 )

@@ -19,6 +19,7 @@ from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind
 from byteways.explain.results.summary import Result, group_by
+from byteways.plan.block_layout import moves_blocks
 from byteways.units import format_bandwidth, format_size, short_time, three_digits
 
 SUBMISSION_METHODS = ("calls", "graph", "batch")
@@ -52,6 +53,7 @@ def submissions(results: Sequence[Result]) -> list[Submission]:
         if "submit" in cell.record.options
         and cell.record.pattern == "unidirectional"
         and cell.record.cache == "cold"
+        and not moves_blocks(cell.record.interface)
     ]
     alike = group_by(chosen, _alike)
     made = []

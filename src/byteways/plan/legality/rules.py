@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from byteways.plan.case import Case
+from byteways.plan.interface_rows import COLD_LOAD
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, is_memory_step
 from byteways.plan.legality import applications, calls, executors, rooms
 from byteways.plan.legality.context import LegalityContext
@@ -111,7 +112,12 @@ RULES: tuple[Rule, ...] = (
     Rule("ipc", "one GPU opens and uses another process's memory", calls.ipc_refusal),
     Rule("migration", "managed pages can migrate, or stay, as requested", calls.pages_refusal),
     Rule(PAGES_LAND_ELSEWHERE, "prefetched pages land where they are sent", calls.landing_refusal),
-    Rule("plain-copy", "the runtime copies memory that it does not know", calls.plain_copy_refusal, _COPIES),
+    Rule(
+        "plain-copy",
+        "the runtime copies memory that it does not know",
+        calls.plain_copy_refusal,
+        (*_COPIES, COLD_LOAD),
+    ),
     Rule("torch-memory", "PyTorch has tensors in this memory", calls.torch_refusal, _OF_TORCH),
     Rule("memory-step", "the step exists for this memory", calls.step_refusal, _STEPS),
     Rule("copy-engine", "the chosen engine serves the pair", calls.engine_refusal, options=("copy_engine",)),

@@ -1,0 +1,101 @@
+"""`byteways advise`: thresholds for scattered blocks from a run, as a table or as constants of programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from byteways.cli.runs import opened_run
+from byteways.cli.terminal import echo
+from byteways.errors import BytewaysError, ExitStatus
+from byteways.json_text import json_text
+from byteways.plan.spelling import closest
+
+if TYPE_CHECKING:
+    from byteways.explain.best.block_advice import BlockAdvice
+    from byteways.explain.results.index import Index
+
+ADVICE_FORMATS = ("table", "vllm", "json")
+
+
+def advise(
+    run: Annotated[Path, typer.Argument(help="A folder that `byteways run blocks` made.", metavar="RUN")],
+    as_format: Annotated[
+        str,
+        typer.Option(
+            "--format", help="'table', 'vllm': its constants in Python, or 'json'.", metavar="FORMAT"
+        ),
+    ] = "table",
+) -> int:
+    """Write from which number and size of scattered blocks on a kernel is worth it, for other programs."""
+    from byteways.explain.best.block_advice import block_advice
+    from byteways.explain.results.index import Index
+
+    if as_format not in ADVICE_FORMATS:
+        raise BytewaysError(f"unknown --format '{as_format}'", hint=closest(as_format, ADVICE_FORMATS))
+    index = Index.of(opened_run(run))
+    found = block_advice(index)
+    if not found:
+        raise BytewaysError(
+            f"{run} has no scattered blocks by a kernel beside the vendor's calls, in 3 rounds or more",
+            hint="byteways run blocks",
+        )
+    _print(index, found, as_format, run)
+    return ExitStatus.GOOD
+
+
+def _print(index: Index, found: Sequence[BlockAdvice], as_format: str, run: Path) -> None:
+    from byteways.explain.best.wording_blocks import vllm_lines
+    from byteways.record.simulation_mark import is_simulated, mark_of
+
+    mark = mark_of(index.manifest)
+    if as_format == "json":
+        outcome = {
+            "simulated": is_simulated(index.manifest),
+            "mark": mark or None,
+            "devices": _models(index),
+            "advice": [one.to_json() for one in found],
+        }
+        echo(json_text(outcome, indent=1))
+    elif as_format == "vllm":
+        about = f"{', '.join(_models(index))}; {run}"
+        for line in vllm_lines(found, about, mark):
+            echo(line)
+    else:
+        _print_table(found, mark)
+
+
+def _models(index: Index) -> list[str]:
+    """Returns the models of the GPUs, each once."""
+    devices = [index.topology.device(name) for name in index.topology.names("gpu")]
+    return list(dict.fromkeys(device.model for device in devices))
+
+
+def _print_table(found: Sequence[BlockAdvice], mark: str) -> None:
+    from byteways.cli.layout import TextTable, show
+    from byteways.explain.best.wording_blocks import costs, in_short, limit_said, where
+    from byteways.units import format_size
+
+    rows = tuple(
+        (
+            where(one.of),
+            one.of.calls,
+            limit_said(one),
+            f"{one.least_blocks:,}",
+            costs(one),
+        )
+        for one in found
+    )
+    headings = ("between", "kernel-blocks beside", "blocks of", "if at least", "what it costs")
+    blocks = [TextTable("use the kernel for", headings, rows, frozenset(headings[2:4]))]
+    for one in found:
+        cells = tuple(
+            (f"{each.count:,}", in_short(each), format_size(round(each.equal_at)) if each.equal_at else "")
+            for each in one.of.counts
+        )
+        columns = ("blocks", "its lead ends between", "equal at")
+        blocks.append(TextTable(where(one.of), columns, cells, frozenset(columns)))
+    show(blocks, mark)

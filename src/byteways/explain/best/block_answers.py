@@ -1,0 +1,157 @@
+"""Answers "which method for N scattered blocks of S bytes from here to there?" from the results of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from byteways.errors import BytewaysError
+from byteways.explain.best.answers import Answer, answers, doubts_of, pairs_in_words
+from byteways.explain.best.block_copies import BlockDecision, BlockGrid, block_grids
+from byteways.explain.best.candidates import left_open
+from byteways.explain.best.decisions import Constraints, Decision, Place
+from byteways.explain.best.load import LoadAnswer, load_answer
+from byteways.explain.best.methods import method
+from byteways.explain.best.no_answer import NoAnswer, joining, measure_now, not_ranked
+from byteways.explain.best.placement import Placement
+from byteways.explain.best.ranking import Ranking
+from byteways.explain.claims.phrases import rate, time_of_one, way
+from byteways.explain.claims.wording import difference_text
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import by_nearest
+from byteways.explain.results.summary import RecordedRun, ResultGroup
+from byteways.plan.question import Question, is_host
+from byteways.record.simulation_mark import mark_of
+from byteways.units import format_size, short_time
+
+
+@dataclass(frozen=True)
+class CandidateRow:
+    """A method of a block copy beside the best one, in words."""
+
+    method: str
+    time: str
+    rate: str
+    call: str
+    beside: str  # the best beside it
+
+
+def all_answers(
+    run: RecordedRun, asked: Question, name: str = "RUN"
+) -> Sequence[Answer | NoAnswer | Placement | LoadAnswer]:
+    """Returns the answers to any question. Arguments and errors as of answers()."""
+    index = Index.of(run)
+    if asked.load:
+        return [load_answer(index, asked, name)]
+    return block_answers(index, asked, name) if asked.blocks else answers(index, asked, name)
+
+
+def block_answers(index: Index, asked: Question, name: str = "RUN") -> list[Answer | NoAnswer]:
+    """Returns the best method for each kind of pair and class of links that the question covers.
+
+    Raises:
+        BytewaysError: A device is unknown or ambiguous, or no block copies were measured there, or none near
+            these blocks.
+    """
+    assert asked.blocks is not None
+    grids = block_grids(index, Constraints(asked.pattern, asked.within, asked.memory, blocks=True))
+    joins = joining(index, asked)
+    near = is_host(asked.source) or is_host(asked.destination)
+    for job, whole in grids.items():
+        if not job.is_usual:
+            continue
+        found = whole.part(lambda cell: joins(cell.record) and (not near or by_nearest(cell, index.topology)))
+        if not found.places:
+            break
+        known = {place: one for place in found.places if (one := found.at(place, asked.blocks))}
+        if not known:
+            raise _other_blocks(index, asked, found, name)
+        return [
+            _answer(index, asked, found, whole, one)
+            for place, one in known.items()
+            if place.cold or replace(place, cold=True) not in known
+        ]
+    layouts = ", ".join(str(job) for job in grids if not job.is_usual)
+    raise BytewaysError(
+        f"the run has no copies of scattered blocks {asked.between}",
+        cause=f"{index.voice.measured} are blocks {layouts}" if layouts else None,
+        hint=f"byteways run blocks; or {measure_now(index, asked)}",
+    )
+
+
+def _answer(
+    index: Index, asked: Question, found: BlockGrid, whole: BlockGrid, one: BlockDecision
+) -> Answer | NoAnswer:
+    decision, place = one.decision, one.decision.place
+    pairs, ranking = pairs_in_words(decision), decision.ranking
+    if ranking is None:
+        return not_ranked(index, asked, pairs, decision.cells)
+    ranking = replace(ranking, default=None)  # a batched call is no setting but another call
+    sides = [found.exactly(place, blocks) for blocks in one.around]
+    missing = left_open(index, asked, decision, [*_all_pairs(whole, place, one), *filter(None, sides)])
+    doubts = [
+        *doubts_of(index.voice, ranking, sides, alone=not (ranking.rivals or missing)),
+        *([f"beyond the {one.beyond:,} blocks that were {index.voice.measured}"] if one.beyond else []),
+    ]
+    return Answer(
+        asked,
+        pairs,
+        ranking,
+        mark_of(index.manifest),
+        method(ranking.group.cells, index.topology),
+        missing,
+        doubts=tuple(doubts),
+        around=one.around,
+        call_ns=call_ns(ranking.group),
+    )
+
+
+def _all_pairs(whole: BlockGrid, place: Place, one: BlockDecision) -> list[Decision]:
+    """Returns the decisions on all pairs of the class, for the same blocks or those around them."""
+    asked = one.around or tuple(
+        blocks
+        for blocks in whole.measured(place)
+        if blocks.size_bytes == one.decision.size_bytes or blocks.count == one.beyond
+    )
+    return [known for blocks in asked if (known := whole.exactly(place, blocks))]
+
+
+def call_ns(group: ResultGroup) -> float | None:
+    """Returns the median time in ns until the call of one operation returns; None if it was not recorded.
+
+    A call that does all of the work itself has the time of the host alone.
+    """
+    records = [record for cell in group.cells for record in cell.records]
+    times = [time for record in records if (time := record.submit_ns or record.host_ns)]
+    return median(times) if times else None
+
+
+def candidate_rows(ranking: Ranking) -> list[CandidateRow]:
+    """Returns a row for each method, the best first: its time, rate and call, and the best beside it."""
+    rivals = [(one.variant, one.group, difference_text(one.claim)) for one in ranking.rivals]
+    return [
+        CandidateRow(
+            way(variant),
+            time_of_one(group),
+            f"{rate(group)} GB/s",
+            short_time(call) if (call := call_ns(group)) else "",
+            beside,
+        )
+        for variant, group, beside in ((ranking.variant, ranking.group, "best"), *rivals)
+    ]
+
+
+def _other_blocks(index: Index, asked: Question, found: BlockGrid, name: str) -> BytewaysError:
+    """Returns the error for blocks that are not between measured ones, with those that are."""
+    measured = {blocks for place in found.places for blocks in found.measured(place)}
+    sizes = sorted({blocks.block_bytes for blocks in measured})
+    counts = sorted({blocks.count for blocks in measured})
+    wanted = asked.blocks.block_bytes if asked.blocks else 0
+    nearest = min(measured, key=lambda one: (abs(one.block_bytes - wanted), -one.count))
+    known = f"{index.voice.measured}: {counts[0]:,} to {counts[-1]:,} blocks of {format_size(sizes[0])}"
+    return BytewaysError(
+        f"the run has no copies of {asked.blocks} {asked.between}, nor of blocks around them",
+        cause=f"{known} to {format_size(sizes[-1])}",
+        hint=f"nearest: {replace(asked, blocks=nearest).command(name)}; or {measure_now(index, asked)}",
+    )

@@ -1,0 +1,167 @@
+"""Up to which block size a kernel leads the vendor's calls in copying scattered blocks, for each number.
+
+A crossover is measured as an interval of two block sizes: the largest up to which the kernel leads, and the
+next one. Between them the size at which both take the same time is interpolated in the logarithm of the size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, log
+
+from byteways.explain.best.block_copies import BlockGrid, block_grids
+from byteways.explain.best.decisions import Place
+from byteways.explain.best.ranking import rank
+from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.compare import compare
+from byteways.explain.claims.phrases import way
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Result, ResultGroup, group_by
+from byteways.plan.block_list import BlockList
+from byteways.plan.options import SUBMIT
+
+#: The kernel, and the vendor's calls: one for all blocks, or, where there is none, one for each.
+KERNEL = "kernel-blocks", ""
+CALLS = ("copy-blocks", f"{SUBMIT.name}=batch"), ("copy-blocks", "")
+
+
+@dataclass(frozen=True)
+class ComparedBlocks:
+    """The kernel beside the vendor's call for measured blocks."""
+
+    blocks: BlockList
+    kernel: ResultGroup
+    calls: ResultGroup
+    claim: Claim  # of the kernel versus the call
+
+    @property
+    def ratio(self) -> float:
+        """The kernel's rate over the call's."""
+        return self.kernel.value / self.calls.value
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """The comparisons for one number of blocks, by ascending size of a block."""
+
+    count: int
+    compared: tuple[ComparedBlocks, ...]
+
+    @cached_property
+    def leading(self) -> tuple[ComparedBlocks, ...]:
+        """The sizes from the smallest on at which the kernel leads, without a gap."""
+        found = []
+        for one in self.compared:
+            if not one.claim.leads:
+                break
+            found.append(one)
+        return tuple(found)
+
+    @property
+    def following(self) -> ComparedBlocks | None:
+        """The first size at which the kernel does not lead; None if it leads at all."""
+        return self.compared[len(self.leading)] if len(self.leading) < len(self.compared) else None
+
+    @property
+    def between(self) -> tuple[int, int] | None:
+        """The measured block sizes in bytes between which the lead ends; None if it does not begin or end."""
+        if not self.leading or self.following is None:
+            return None
+        return self.leading[-1].blocks.block_bytes, self.following.blocks.block_bytes
+
+    @property
+    def equal_at(self) -> float | None:
+        """The block size in bytes at which both take the same time; None unless it lies between two."""
+        if self.between is None or self.following is None:
+            return None
+        return crossing([self.leading[-1].ratio], [self.following.ratio], *self.between)
+
+
+@dataclass(frozen=True)
+class Crossovers:
+    """The crossovers of pairs of one kind, over links of one class, with one kind of host memory."""
+
+    place: Place
+    paths: tuple[str, ...]
+    memory: str  # '' if both ends have plain GPU memory
+    calls: str  # the vendor's call, as `way()` names it
+    counts: tuple[Crossover, ...]
+
+    @property
+    def compared(self) -> list[ComparedBlocks]:
+        return [one for crossover in self.counts for one in crossover.compared]
+
+
+def crossing(low: Sequence[float], high: Sequence[float], low_bytes: int, high_bytes: int) -> float:
+    """Returns the block size at which the geometric mean of ratios is 1, between two sizes.
+
+    Args:
+        low: Ratios at the smaller size, above 1 on average.
+        high: Ratios at the larger size.
+        low_bytes: The smaller size.
+        high_bytes: The larger size.
+    """
+    above, below = (sum(map(log, ratios)) / len(ratios) for ratios in (low, high))
+    if below >= 0:  # a tie at the larger size: nothing says that the kernel is slower there
+        return float(high_bytes)
+    share = above / (above - below)
+    return exp((1 - share) * log(low_bytes) + share * log(high_bytes))
+
+
+def crossovers(index: Index) -> list[Crossovers]:
+    """Returns the crossovers of a run, of blocks at random places on both sides."""
+    return index.once(_crossovers)
+
+
+def _crossovers(index: Index) -> list[Crossovers]:
+    grids = [grid for job, grid in block_grids(index).items() if job.is_usual]
+    return [found for grid in grids for place in grid.places if place.cold for found in _of(grid, place)]
+
+
+def _of(grid: BlockGrid, place: Place) -> Iterator[Crossovers]:
+    cells = [
+        (blocks, cell)
+        for blocks in grid.measured(place)
+        if (decision := grid.exactly(place, blocks))
+        for cell in decision.cells
+        if cell.ranked
+    ]
+    for memory, some in group_by(cells, lambda one: one[1].variant.host_memory).items():
+        by_method = group_by(some, lambda one: (one[1].variant.interface, one[1].variant.options))
+        calls = next((method for method in CALLS if method in by_method), None)
+        if calls is None or KERNEL not in by_method:
+            continue
+        compared = list(_compared(by_method[KERNEL], by_method[calls], len(by_method)))
+        if len({one.blocks.block_bytes for one in compared}) < 2:
+            continue
+        counts = group_by(compared, lambda one: one.blocks.count)
+        paths = tuple(dict.fromkeys(cell.record.path for _, cell in by_method[KERNEL]))
+        yield Crossovers(
+            place,
+            paths,
+            memory,
+            way(by_method[calls][0][1].variant),
+            tuple(
+                Crossover(count, tuple(sorted(counts[count], key=lambda one: one.blocks.block_bytes)))
+                for count in sorted(counts)
+            ),
+        )
+
+
+def _compared(
+    kernels: Sequence[tuple[BlockList, Result]], calls: Sequence[tuple[BlockList, Result]], ways: int
+) -> Iterator[ComparedBlocks]:
+    others = group_by(calls, lambda one: one[0])
+    for blocks, some in group_by(kernels, lambda one: one[0]).items():
+        kernel = rank([cell for _, cell in some])
+        call = rank([cell for _, cell in others.get(blocks, [])])
+        if kernel and call:
+            claim = compare(kernel.group, call.group, kind="blocks", ways=ways)
+            yield ComparedBlocks(blocks, kernel.group, call.group, claim)
+
+
+def sizes_of(found: Crossovers) -> list[int]:
+    """Returns the measured block sizes in bytes, ascending."""
+    return sorted({one.blocks.block_bytes for one in found.compared})

@@ -1,0 +1,161 @@
+"""Scattered blocks: the rate of each method over size and number of blocks, and where the best changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import log
+
+from byteways.explain.best.block_answers import call_ns
+from byteways.explain.best.block_copies import BlockGrid, block_grids
+from byteways.explain.best.crossovers import Crossover, Crossovers, crossovers, sizes_of
+from byteways.explain.best.decisions import Place
+from byteways.explain.best.wording_blocks import faster_up_to, in_short, never_faster, usual_example, where
+from byteways.explain.claims.finding import Finding, finding
+from byteways.explain.claims.importance import Priority
+from byteways.explain.claims.phrases import rate, way
+from byteways.explain.display.chart import Axis, Chart, Series
+from byteways.explain.display.curves import result_point
+from byteways.explain.display.grids import table_of_results
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
+from byteways.explain.results.index import Index
+from byteways.explain.results.selection import PAIR_KINDS
+from byteways.explain.results.summary import Result, group_by, pool
+from byteways.explain.results.variants import Variant
+from byteways.plan.block_list import BlockList
+from byteways.units import format_size, short_time
+
+_INTRODUCTION = (
+    "Copies of N blocks of S bytes, each from its own address to its own, as paged caches and adapters are "
+    "moved. The rate counts the bytes of the blocks. Where operations are not held back by a gate, it "
+    "contains the time of the calls, with the lists that they need."
+)
+_CAPTION = (
+    "What to see: where the lines cross, another method is best. Below, calls and launches take the time; "
+    "above, the link or the engine."
+)
+#: The number of blocks of charts: the largest with most sizes, near this one.
+CHARTED_BLOCKS = 1024
+
+
+def topic(index: Index) -> Topic | None:
+    """Returns the topic of scattered blocks; None if the run has none."""
+    grids = block_grids(index)
+    if not grids:
+        return None
+    tables: list[Table] = []
+    charts: list[Chart] = []
+    found = crossovers(index)
+    if found:
+        tables.append(_crossover_table(found))
+    for job, grid in grids.items():
+        suffix = "" if job.is_usual else f", {job}"
+        for place in grid.places:
+            methods = _methods(grid, place)
+            charts += _charts(place, methods, suffix)
+            tables += [_table(place, variant, cells, suffix) for variant, cells in methods.items()]
+    return Topic("blocks", "Scattered blocks", _INTRODUCTION, tuple(tables), tuple(charts))
+
+
+Cells = dict[BlockList, list[Result]]
+
+
+def _methods(grid: BlockGrid, place: Place) -> dict[Variant, Cells]:
+    """Returns the results of each method by what they copy."""
+    found: dict[Variant, Cells] = {}
+    for blocks in grid.measured(place):
+        decision = grid.exactly(place, blocks)
+        for cell in decision.cells if decision else ():
+            found.setdefault(cell.variant, {}).setdefault(blocks, []).append(cell)
+    return found
+
+
+def _table(place: Place, variant: Variant, cells: Cells, suffix: str) -> Table:
+    """Returns a method's rates: a row for each number of blocks, a column for each size."""
+    counts = sorted({blocks.count for blocks in cells})
+    sizes = sorted({blocks.block_bytes for blocks in cells})
+    names = [f"{count:,}" for count in counts], [format_size(size) for size in sizes]
+    at = {
+        (f"{blocks.count:,}", format_size(blocks.block_bytes)): max(some, key=lambda cell: cell.value)
+        for blocks, some in cells.items()
+    }
+    calls = [(blocks, call) for blocks, some in cells.items() if (call := call_ns(pool(some))) is not None]
+    note = ""
+    if calls:
+        blocks, call = max(calls, key=lambda one: (one[0].count, -one[0].block_bytes))
+        note = f"the call for {blocks} takes {short_time(call)}"
+    title = f"{PAIR_KINDS[place.kind]}, {way(variant)}{suffix}"
+    return table_of_results(title, "blocks \\ size of a block", names, at, note=note)
+
+
+def _charts(place: Place, methods: dict[Variant, Cells], suffix: str) -> Iterator[Chart]:
+    """Yields the rates of all methods over the size of a block, for each kind of memory at one number."""
+    for memory, some in group_by(methods, lambda variant: variant.host_memory).items():
+        count = _charted([blocks for variant in some for blocks in methods[variant]])
+        lines = []
+        for variant in some:
+            points = tuple(
+                result_point(blocks.block_bytes, pool(methods[variant][blocks]))
+                for blocks in sorted(methods[variant], key=lambda blocks: blocks.block_bytes)
+                if blocks.count == count
+            )
+            if len(points) > 1:
+                lines.append(Series(way(variant), points))
+        if lines:
+            of_memory = f", {memory} memory" if memory else ""
+            title = f"{PAIR_KINDS[place.kind]}, {count:,} blocks{of_memory}{suffix}"
+            yield Chart(title, _CAPTION, Axis("size of a block", "log", "bytes"), Axis("GB/s"), tuple(lines))
+
+
+def _charted(measured: Sequence[BlockList]) -> int:
+    """Returns the number of blocks with most sizes; of equals the one nearest to CHARTED_BLOCKS."""
+    sizes = group_by(measured, lambda blocks: blocks.count)
+    return max(
+        sizes,
+        key=lambda count: (len({one.block_bytes for one in sizes[count]}), -abs(count - CHARTED_BLOCKS)),
+    )
+
+
+def _crossover_table(found: Sequence[Crossovers]) -> Table:
+    """Returns where the lead of the kernel ends: a row for each kind of pair, a column for each number."""
+    counts = sorted({one.count for each in found for one in each.counts})
+    rows = []
+    for each in found:
+        by_count = {one.count: one for one in each.counts}
+        said = (in_short(by_count[count]) if count in by_count else "" for count in counts)
+        rows.append((where(each), each.calls, *said))
+    headings = ("between", "kernel-blocks beside", *(f"{count:,} blocks" for count in counts))
+    note = "The block sizes between which the lead of the kernel ends; none: it leads at no size"
+    title = "Up to which block size a kernel leads"
+    return Table(title, headings, tuple(rows), tuple(range(2, len(headings))), note)
+
+
+def changes(index: Index) -> Iterator[Finding]:
+    """Reports for each kind of pair and memory up to which block size the kernel leads the vendor's call."""
+    for found in crossovers(index):
+        yield _changes(found)
+
+
+def _changes(found: Crossovers) -> Finding:
+    nearest = sorted(found.counts, key=lambda one: abs(log(one.count / CHARTED_BLOCKS)))
+    told = next((one for one in nearest if one.leading), nearest[0])
+    text = faster_up_to if told.leading else never_faster
+    claims = [one.claim for crossover in found.counts for one in crossover.compared]
+    if not told.leading and any(one.claim.leads for one in told.compared):
+        text, told = faster_up_to, _from_its_lead(told)
+    first = usual_example(told)
+    others = "; ".join(f"{one.count:,} blocks: {in_short(one)}" for one in found.counts)
+    sizes = sizes_of(found)
+    detail = (
+        f"The block sizes between which its lead ends, of {format_size(sizes[0])} to "
+        f"{format_size(sizes[-1])}: {others}. For {first.blocks} the kernel reaches "
+        f"{rate(first.kernel)} GB/s, the call {rate(first.calls)}."
+    )
+    title = f"{where(found)}: {text(told, found.calls)}"
+    return finding(title, detail, Priority.BLOCKS, (first.kernel, first.calls), claims)
+
+
+def _from_its_lead(one: Crossover) -> Crossover:
+    """Returns the sizes from the first one on at which the kernel leads."""
+    start = next(number for number, each in enumerate(one.compared) if each.claim.leads)
+    return Crossover(one.count, one.compared[start:])
