@@ -106,6 +106,29 @@ def test_a_call_that_takes_longer_than_it_saves(tmp_path: Path) -> None:
     assert (kernel.time_ns, batch.time_ns) == pytest.approx((46943.04, 56943.04), rel=1e-3)
 
 
+def test_the_call_of_the_driver_between_measured_blocks(tmp_path: Path) -> None:
+    """Catches a plan without the methods that were measured where the loop of calls was not."""
+    run = build()
+    for count in (16, 1024):
+        blocks(run, "copy-blocks", 20.0, count, options={"gate": False})
+    blocks(run, "kernel-blocks", 25.0, 64, options={"gate": False})
+    blocks(run, "kernel-blocks", 25.0, 4, options={"gate": False})
+    made = plan(run, tmp_path)
+    assert [cell.count for cell in method(made, "default").cells] == [16, 64, 1024]
+    assert [(cell.count, cell.leads) for cell in method(made, "kernel").cells] == [(64, True)]
+    times = {cell.count: cell.time_ns for cell in method(made, "default").cells}
+    assert times[64] == pytest.approx(times[1024] / 16, rel=0.01)
+
+
+def test_a_batch_without_a_gate_contains_its_call(tmp_path: Path) -> None:
+    """Catches a call that is counted twice."""
+    run = build()
+    blocks(run, "copy-blocks", 20.0, options={"gate": False}, submit_ns=50_000.0)
+    blocks(run, "copy-blocks", 25.0, options={"gate": False, "submit": "batch"}, submit_ns=40_000.0)
+    (cell,) = method(plan(run, tmp_path), "batch").cells
+    assert (cell.leads, cell.time_ns) == (True, pytest.approx(41943.04, rel=1e-3))
+
+
 def test_times_do_not_fall_with_size_or_count(tmp_path: Path) -> None:
     """Catches noise by which more blocks would be expected earlier than fewer."""
     run = build()
@@ -138,7 +161,7 @@ def test_without_gpus_or_copies_there_is_no_plan(tmp_path: Path) -> None:
     blocks(run, "kernel-blocks", 25.0)
     with pytest.raises(BytewaysError) as no_copies:
         plan(run, tmp_path)
-    assert no_copies.value.hint == "byteways run full"
+    assert no_copies.value.hint == "byteways run blocks"
     run = build()
     blocks(run, "copy-blocks", 25.0)
     with pytest.raises(BytewaysError, match="no GPU"):

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from statements.claims import LEADS
+from statements.claims import LEADS, TRAILS
 from statements.outcome import Statement, check
 from statements.records import RunData
 
 #: "leads up to 32–64 KiB a block", "leads at all sizes, up to 64 KiB", and the list of all numbers.
 _TITLE = re.compile(
-    r"for ([\d,]+) blocks of [^,]+, and leads (up to (.+?) a block|at all sizes, up to (.+?))$"
+    r"for ([\d,]+) blocks of [^,]+, and leads (up to (.+?) a block|at all sizes, up to (.+?))( or more)?$"
 )
 _EACH = re.compile(r"([\d,]+) blocks: (none|over [\d.]+ \w+|[^;.]+?)(?=[;.] )")
 _UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -24,25 +24,29 @@ def check_blocks(run: RunData, finding: Mapping[str, Any], name: str) -> Iterato
     if not title:
         return
     verdicts = _verdicts(run, finding)
-    said = {title[1]: title[3] or f"over {title[4]}", **dict(_EACH.findall(finding["detail"]))}
+    open_end = title[5] or title[4]
+    said = {title[1]: f"over {title[3] or title[4]}" if open_end else title[3]}
+    said |= dict(_EACH.findall(finding["detail"]))
     for count, ends in said.items():
-        known = verdicts.get(int(count.replace(",", "")), {})
-        sizes = sorted(known)
-        leading = next((place for place, size in enumerate(sizes) if not known[size]), len(sizes))
-        if not leading:
-            expected: tuple[float, ...] = ()
-        else:
-            expected = (sizes[leading - 1], *sizes[leading : leading + 1])
+        expected = _expected(verdicts.get(int(count.replace(",", "")), {}))
         yield check("block sizes", f"{name}: {count} blocks: {ends}", _sizes(ends) == expected, f"{expected}")
 
 
-def _verdicts(run: RunData, finding: Mapping[str, Any]) -> dict[int, dict[int, bool]]:
-    """Returns whether the kernel leads, by number and bytes of the blocks."""
-    found: dict[int, dict[int, bool]] = {}
+def _expected(verdicts: Mapping[int, str]) -> tuple[float, ...]:
+    """Returns the largest size at which the kernel leads, and the first at which the call does."""
+    sizes = sorted(verdicts)
+    call = next((size for size in sizes if verdicts[size] == TRAILS), None)
+    leading = [size for size in sizes if verdicts[size] == LEADS and (call is None or size < call)]
+    return (leading[-1], *([] if call is None else [call])) if leading else ()
+
+
+def _verdicts(run: RunData, finding: Mapping[str, Any]) -> dict[int, dict[int, str]]:
+    """Returns the verdict on the kernel, by number and bytes of the blocks."""
+    found: dict[int, dict[int, str]] = {}
     for claim in finding["claims"]:
         record = run.cases[claim["first"]["case_ids"][0]].record
         size = record["options"]["block_bytes"]
-        found.setdefault(record["size_bytes"] // size, {})[size] = claim["verdict"] == LEADS
+        found.setdefault(record["size_bytes"] // size, {})[size] = claim["verdict"]
     return found
 
 

@@ -67,7 +67,7 @@ def _json_of_count(one: Crossover) -> dict[str, Any]:
         "count": one.count,
         "leads_between_bytes": [*one.between] if one.between else None,
         "equal_at_bytes": one.equal_at,
-        "leads_everywhere": bool(one.leading) and one.following is None,
+        "leads_everywhere": one.leads_at_all,
         "sizes": [
             {
                 "block_bytes": each.blocks.block_bytes,

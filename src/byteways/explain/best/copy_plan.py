@@ -13,24 +13,28 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from byteways.errors import BytewaysError
+from byteways.explain.best.block_copies import BlockGrid, method_alone
 from byteways.explain.claims.compare import compare
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import by_nearest
 from byteways.explain.results.summary import Result, group_by
-from byteways.plan.options import BLOCK_BYTES, LAYOUT, SCATTERED, SUBMIT
+from byteways.plan.block_list import BlockList
+from byteways.plan.options import BLOCK_BYTES, GATE, LAYOUT, SCATTERED, SUBMIT
 from byteways.plan.relays import DEFAULT_DEPTH, DEFAULT_PIECE_BYTES
 
 FIRST_LINE = "byteways copy plan 1"
 DEFAULT, RELAY = "default", "relay"
 #: Memory of the ends whose copies the plan is of. Programs cannot tell pinned and registered memory apart.
 _HOST_MEMORY, _DEVICE_MEMORY = "pinned", "device"
+#: Without a gate the time of a batch contains the calls, as a program's does.
+_OF_BLOCKS = ("block_bytes", "layout", "scattered", GATE.name)
 #: Options that a case may have, by interface; those of others answer other questions.
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "copy": ("submit",),
     "route": ("relays", "via", "piece_bytes", "depth"),
-    "copy-blocks": ("block_bytes", "layout", "scattered", "submit"),
-    "kernel-blocks": ("block_bytes", "layout", "scattered", "blocks", "threads"),
-    "bulk-blocks": ("block_bytes", "layout", "scattered", "blocks", "chunk_bytes", "stages"),
+    "copy-blocks": (*_OF_BLOCKS, "submit"),
+    "kernel-blocks": (*_OF_BLOCKS, "blocks", "threads"),
+    "bulk-blocks": (*_OF_BLOCKS, "blocks", "chunk_bytes", "stages"),
 }
 #: Methods by their interface, and the options that the library reads.
 _KERNELS = {"kernel-blocks": "kernel", "bulk-blocks": "bulk"}
@@ -109,13 +113,13 @@ def copy_plan(index: Index) -> CopyPlan:
         (cell, role) for cell in index.ranked if _is_plain(index, cell) and (role := _role(cell, numbers))
     ]
     ends = group_by(found, lambda pair: _ends(pair[0], numbers))
-    paths = [_path(names, members) for names, members in ends.items() if names is not None]
+    paths = [_path(index, names, members) for names, members in ends.items() if names is not None]
     known = tuple(path for path in paths if path is not None)
     if not known:
         raise BytewaysError(
             "the run has no copies that a plan could be made of",
             cause="it needs copy, copy-blocks or route on pinned and device memory, in 3 rounds or more",
-            hint="byteways run full",
+            hint="byteways run blocks",
         )
     return CopyPlan(str(index.manifest.get("run_id", "")), driver, gpus, known)
 
@@ -184,12 +188,11 @@ def _ends(cell: Result, numbers: Mapping[str, str]) -> tuple[str, str, str] | No
     return (names[0], names[1], names[2]) if all(names) and names[2] != "host" else None
 
 
-def _path(names: tuple[str, str, str], members: Sequence[tuple[Result, _Role]]) -> PlanPath | None:
+def _path(
+    index: Index, names: tuple[str, str, str], members: Sequence[tuple[Result, _Role]]
+) -> PlanPath | None:
     """Returns the methods between two places; None if the driver's call was not measured there."""
-    usual: dict[tuple[int, int], Result] = {}
-    for cell, role in sorted(members, key=lambda member: member[1].rank):
-        if role.method == DEFAULT:
-            usual.setdefault(_at(cell, role), cell)
+    usual = _driver_calls(index, members)
     if not usual:
         return None
     others = group_by(
@@ -205,6 +208,37 @@ def _path(names: tuple[str, str, str], members: Sequence[tuple[Result, _Role]]) 
     return PlanPath(*names, tuple(methods))
 
 
+def _driver_calls(index: Index, members: Sequence[tuple[Result, _Role]]) -> dict[tuple[int, int], Result]:
+    """Returns the results of the driver's call by size and number of blocks.
+
+    Where another method was measured and the call was not, it is interpolated between its neighbours.
+    """
+    usual: dict[tuple[int, int], Result] = {}
+    for cell, role in sorted(members, key=lambda member: member[1].rank):
+        if role.method == DEFAULT:
+            usual.setdefault(_at(cell, role), cell)
+    by_size = group_by(
+        ((at[0], method_alone(cell, (GATE.name,))) for at, cell in usual.items() if at[1] > 1),
+        lambda member: member[0],
+    )
+    grid = BlockGrid(index, {size: [cell for _, cell in some] for size, some in by_size.items()})
+    for cell, role in members:
+        at = _at(cell, role)
+        if at[1] > 1 and at not in usual and (between := _between(grid, cell, BlockList(at[1], at[0]))):
+            usual[at] = between
+    return usual
+
+
+def _between(grid: BlockGrid, cell: Result, blocks: BlockList) -> Result | None:
+    """Returns the driver's call for these blocks on the path of `cell`, from measured ones around them."""
+    for place in grid.places:
+        found = grid.at(place, blocks)
+        for one in found.decision.cells if found else ():
+            if (one.record.path, one.record.executor) == (cell.record.path, cell.record.executor):
+                return one
+    return None
+
+
 def _at(cell: Result, role: _Role) -> tuple[int, int]:
     return role.block_bytes, cell.record.size_bytes // role.block_bytes
 
@@ -216,13 +250,16 @@ def _cell(cell: Result, role: _Role, usual: Result, ways: int) -> PlanCell:
 
 
 def _time_ns(cell: Result, method: str) -> float:
-    """Returns the time of a copy with its call. A method's call comes before its work; the driver's calls for
-    single copies may run while earlier ones are done.
+    """Returns the time of a copy with its call, as a program sees it that waits for the copy.
+
+    The call of a kernel comes before its work. The driver's calls for single copies, and what a batch without
+    a gate contains, run while earlier copies are done.
     """
     device = cell.time_ns or 0.0
     calls = [record.submit_ns for record in cell.middle if record.submit_ns is not None]
     call = fmean(calls) if calls else 0.0
-    return max(device, call) if method == DEFAULT else device + call
+    contained = method == "batch" and not cell.record.options.get(GATE.name, True)
+    return max(device, call) if method == DEFAULT or contained else device + call
 
 
 def _parts(cell: Result) -> tuple[int, ...]:

@@ -1,7 +1,8 @@
 """Up to which block size a kernel leads the vendor's calls in copying scattered blocks, for each number.
 
-A crossover is measured as an interval of two block sizes: the largest up to which the kernel leads, and the
-next one. Between them the size at which both take the same time is interpolated in the logarithm of the size.
+A crossover is measured as an interval of two block sizes: the largest at which the kernel leads, and the
+first at which the call leads; at sizes between them neither does. The size at which both take the same time
+is interpolated there in the logarithm of the size.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from math import exp, log
 from byteways.explain.best.block_copies import BlockGrid, block_grids
 from byteways.explain.best.decisions import Place
 from byteways.explain.best.ranking import rank
-from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.claim import TRAILS, Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.phrases import way
 from byteways.explain.results.index import Index
@@ -50,19 +51,15 @@ class Crossover:
     compared: tuple[ComparedBlocks, ...]
 
     @cached_property
-    def leading(self) -> tuple[ComparedBlocks, ...]:
-        """The sizes from the smallest on at which the kernel leads, without a gap."""
-        found = []
-        for one in self.compared:
-            if not one.claim.leads:
-                break
-            found.append(one)
-        return tuple(found)
-
-    @property
     def following(self) -> ComparedBlocks | None:
-        """The first size at which the kernel does not lead; None if it leads at all."""
-        return self.compared[len(self.leading)] if len(self.leading) < len(self.compared) else None
+        """The first size at which the call leads; None if it leads at none. Ties decide nothing."""
+        return next((one for one in self.compared if one.claim.verdict == TRAILS), None)
+
+    @cached_property
+    def leading(self) -> tuple[ComparedBlocks, ...]:
+        """The sizes at which the kernel leads, below the first one at which the call does."""
+        end = self.compared.index(self.following) if self.following else len(self.compared)
+        return tuple(one for one in self.compared[:end] if one.claim.leads)
 
     @property
     def between(self) -> tuple[int, int] | None:
@@ -70,6 +67,11 @@ class Crossover:
         if not self.leading or self.following is None:
             return None
         return self.leading[-1].blocks.block_bytes, self.following.blocks.block_bytes
+
+    @property
+    def leads_at_all(self) -> bool:
+        """Whether the kernel leads at the largest size, and the call at none."""
+        return bool(self.leading) and self.following is None and self.leading[-1] is self.compared[-1]
 
     @property
     def equal_at(self) -> float | None:
@@ -104,7 +106,7 @@ def crossing(low: Sequence[float], high: Sequence[float], low_bytes: int, high_b
         high_bytes: The larger size.
     """
     above, below = (sum(map(log, ratios)) / len(ratios) for ratios in (low, high))
-    if below >= 0:  # a tie at the larger size: nothing says that the kernel is slower there
+    if below >= 0:  # of several paths: nothing says that the kernel is slower at the larger size
         return float(high_bytes)
     share = above / (above - below)
     return exp((1 - share) * log(low_bytes) + share * log(high_bytes))

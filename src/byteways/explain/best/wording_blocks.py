@@ -50,16 +50,17 @@ def never_faster(one: Crossover, calls: str) -> str:
 
 def up_to(one: Crossover) -> str:
     """'up to 16–32 KiB a block', 'at all sizes, up to 256 KiB'; of one that leads at some size."""
-    if one.between is None:
-        return f"at all sizes, up to {format_size(one.compared[-1].blocks.block_bytes)}"
-    return f"up to {_span(*one.between)} a block"
+    if one.between is not None:
+        return f"up to {_span(*one.between)} a block"
+    largest = format_size(one.leading[-1].blocks.block_bytes)
+    return f"at all sizes, up to {largest}" if one.leads_at_all else f"up to {largest} a block or more"
 
 
 def in_short(one: Crossover) -> str:
     """'16–32 KiB', 'over 256 KiB', 'none': for a table or a list."""
     if one.between is not None:
         return _span(*one.between)
-    return f"over {format_size(one.compared[-1].blocks.block_bytes)}" if one.leading else "none"
+    return f"over {format_size(one.leading[-1].blocks.block_bytes)}" if one.leading else "none"
 
 
 def _span(low: int, high: int) -> str:
