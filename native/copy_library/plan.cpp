@@ -91,7 +91,7 @@ int Plan::obstacle(const Grid& grid, const Request& request, const Prepared& pre
       if (request.capturing) return BW_FALLBACK_CAPTURING;
       const std::uint64_t allowed = allowed_.load(std::memory_order_acquire);
       for (const int gpu : grid.via)
-        if ((allowed >> gpu & 1) == 0) return BW_FALLBACK_NOT_ALLOWED;
+        if (gpu >= kMostPeers || (allowed >> gpu & 1) == 0) return BW_FALLBACK_NOT_ALLOWED;
       return relays_.are_idle(grid, request.stream) ? BW_FALLBACK_NONE : BW_FALLBACK_BUSY;
     }
     case BW_METHOD_KERNEL:

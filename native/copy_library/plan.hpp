@@ -92,6 +92,7 @@ class Plan {
   std::vector<std::atomic<Prepared*>> prepared_;
   std::vector<int> peers_;
   std::size_t staging_limit_ = std::size_t{64} << 20;
+  static constexpr int kMostPeers = 64;
   std::atomic<std::uint64_t> allowed_{0};  // GPUs whose relays may be used, a bit each
   Relays relays_;
   std::mutex preparation_;

@@ -152,7 +152,8 @@ void Plan::open_relays() {
     for (const Grid& grid : path.grids) {
       const bool usable =
           grid.method == BW_METHOD_RELAY && std::all_of(grid.via.begin(), grid.via.end(), [&](int gpu) {
-            return std::find(peers_.begin(), peers_.end(), gpu) != peers_.end() && may_relay(path, gpu);
+            return gpu < kMostPeers && std::find(peers_.begin(), peers_.end(), gpu) != peers_.end() &&
+                   may_relay(path, gpu);
           });
       if (!usable) continue;
       if (grid.piece_bytes * grid.depth > staging_limit_) {
