@@ -34,13 +34,17 @@ PLANS = {
 }
 
 
+PIECE = 16 << 20
+
+
 class Memory:
     """Pinned memory with a pattern, device memory for it, and pinned memory for what comes back."""
 
     def __init__(self, program: Program, size: int) -> None:
         self.size = size
         self.source, self.back, self.device = program.pinned(size), program.pinned(size), program.device(size)
-        of.write(self.source, random.Random(5).randbytes(size))
+        pieces, generator = range(0, size, PIECE), random.Random(5)  # one draw has less than 256 MiB
+        of.write(self.source, b"".join(generator.randbytes(min(PIECE, size - at)) for at in pieces))
 
     def clear(self) -> None:
         of.write(self.back, bytes(self.size))
