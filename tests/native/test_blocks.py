@@ -11,6 +11,8 @@ from tests.native import simulated as toy
 from tests.native.simulated import FIXED_NS, KIB, MIB, RATES
 
 GPU, PEER, HOST = ("gpu0", "device"), ("gpu1", "device"), ("cpu0", "pinned")
+#: Operations of thousands of blocks take the simulator long.
+FEW = {"batch": 1, "samples": 3}
 METHODS: dict[str, dict[str, Any]] = {
     "calls": {"interface": "copy-blocks"},
     "batch": {"interface": "copy-blocks", "submit": "batch"},
@@ -98,6 +100,17 @@ def test_blocks_by_hip(method: str) -> None:
         assert got["verified"]
 
 
+@pytest.mark.parametrize("size", [128 * KIB, 2 * MIB])  # real and symbolic memory of the simulator
+@pytest.mark.parametrize(("layout", "scattered"), [("random", "both"), ("strided", "destination")])
+@pytest.mark.parametrize("method", METHODS)
+def test_blocks_of_different_sizes(method: str, layout: str, scattered: str, size: int) -> None:
+    """Catches blocks that are moved by the size of others, and places that overlap."""
+    options = {**METHODS[method], "block_sizes": "16x4096,3x16384,64x256", "layout": layout, **FEW}
+    got = played(toy.nvidia(), (HOST, GPU), "gpu0", size, room=16 * size, pitch_bytes=20_000,
+                 scattered=scattered, **options)  # fmt: skip
+    assert got["verified"] and got["distinct"][0] % size == 0
+
+
 @pytest.mark.parametrize("memory", ["pinned", "pageable"])
 @pytest.mark.parametrize("scattered", ["both", "source", "destination"])
 @pytest.mark.parametrize("loads", [True, False], ids=["load", "unload"])
@@ -174,7 +187,7 @@ def test_a_lost_map_is_no_proof() -> None:
 def test_more_blocks_than_one_list_names() -> None:
     """Catches the blocks of a second launch that are moved by the first one's list, or not checked."""
     # In order: the simulator keeps the blocks of each launch as one rule.
-    size, options = 33_000 * 8, {"block_bytes": 8, "layout": "strided", "pitch_bytes": 16}
+    size, options = 33_000 * 8, {"block_bytes": 8, "layout": "strided", "pitch_bytes": 16, **FEW}
     options |= METHODS["kernel"]
     got = played(toy.nvidia(), (HOST, GPU), "gpu0", size, 4 * size, **options)
     assert got["verified"] and got["checked"] >= size
@@ -188,6 +201,9 @@ def test_more_blocks_than_one_list_names() -> None:
         ({"block_bytes": 0}, "no block without bytes"),
         ({"block_bytes": 100}, "multiple of 8"),
         ({"block_bytes": 48}, "no whole number of blocks"),
+        ({"block_sizes": "2x1024,"}, "no list of counts and sizes: 2x1024,"),
+        ({"block_sizes": "2x1024,3"}, "no list of counts and sizes"),
+        ({"block_sizes": "2x1024,0x8"}, "no block without bytes"),
         ({"layout": "strided", "pitch_bytes": 512}, "overlap at a pitch of 512"),
     ],
 )

@@ -143,6 +143,8 @@ def _values(option: Option) -> list[int | str | bool]:
         return [span.least - 1, span.least, span.least + span.step, 4096, span.most, span.most + 1]
     if option.names_gpus:
         return ["gpu0", "gpu1", "gpu1,gpu0", "gpu9"]
+    if option.counts_sizes:
+        return ["3x1KiB,1x1KiB", "1x24"]
     return [*option.words] or [True]
 
 

@@ -140,6 +140,8 @@ def test_what_is_wrong_with_a_record(changes: dict[str, Any], said: str) -> None
 @pytest.mark.parametrize(
     ("option", "value", "taken"),
     [
+        ("block_sizes", "3x1KiB,1x24", True),
+        ("block_sizes", "3x", False),
         ("blocks", 8, True),
         ("blocks", True, False),
         ("blocks", "8", False),

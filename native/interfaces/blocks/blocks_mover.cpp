@@ -36,7 +36,7 @@ BlocksMover::BlocksMover(Session& session, const Flow& flow, bool batches)
       places_(layout_.by_destination()) {
   require_kernel(flow, flow.destination->service_device(), "check_blocks");
   set_payload(payload(), payload());
-  traits_.granularity_bytes = layout_.block_bytes;
+  traits_.granularity_bytes = layout_.unit_bytes;
   traits_.noun = "copy of blocks";
   checks_strided_ = false;  // blocks and gaps are distinguished by their offset in the slot
   make_map();

@@ -13,7 +13,7 @@ class BlocksMover : public SubmittedMover {
   // `batches`: as of SubmittedMover.
   BlocksMover(Session& session, const Flow& flow, bool batches);
 
-  std::uint64_t payload() const { return layout_.payload_bytes(); }
+  std::uint64_t payload() const { return layout_.payload_bytes; }
   // Writes the addresses of blocks [first, first + count) of an operation: what a program does before each
   // transfer.
   void write_list(BlockPair* list, std::uint64_t operation, std::uint64_t first, std::uint64_t count) const;

@@ -20,9 +20,10 @@ class CopyBlocks final : public BlocksMover {
     for (std::uint64_t k = first; k < first + count; ++k) {
       const std::byte* source = source_slot(k);
       std::byte* destination = destination_slot(k);
-      for (std::uint64_t block = 0; block < layout_.blocks(); ++block)
-        runtime.copy(destination + layout_.destinations[block], source + layout_.sources[block],
-                     layout_.block_bytes, stream);
+      for (const BlockClass& each : layout_.classes)
+        for (std::uint64_t block = each.first; block < each.first + each.count; ++block)
+          runtime.copy(destination + layout_.destinations[block], source + layout_.sources[block], each.bytes,
+                       stream);
     }
   }
 
@@ -32,9 +33,10 @@ class CopyBlocks final : public BlocksMover {
       pieces_.clear();
       const std::byte* source = source_slot(k);
       std::byte* destination = destination_slot(k);
-      for (std::uint64_t block = 0; block < layout_.blocks(); ++block)
-        pieces_.push_back({destination + layout_.destinations[block], source + layout_.sources[block],
-                           layout_.block_bytes});
+      for (const BlockClass& each : layout_.classes)
+        for (std::uint64_t block = each.first; block < each.first + each.count; ++block)
+          pieces_.push_back(
+              {destination + layout_.destinations[block], source + layout_.sources[block], each.bytes});
       executor().runtime->capability<CopyBatches>()->copy(pieces_, stream);
     }
   }

@@ -1,7 +1,10 @@
 // Interfaces `kernel-blocks` and `bulk-blocks` on a GPU, `memcpy-blocks` on a CPU: scattered blocks by the
 // executor's own loads and stores.
+#include <algorithm>
+
 #include "interfaces/blocks/blocks_kernel.hpp"
 #include "interfaces/blocks/divisor.hpp"
+#include "interfaces/kernel_copy/arguments.hpp"
 #include "interfaces/kernel_copy/bulk_shape.hpp"
 #include "interfaces/registry.hpp"
 #include "runtimes/gpu/kernel_catalogue.hpp"
@@ -9,50 +12,74 @@
 namespace byteways {
 namespace {
 
+// A launch for each size of blocks.
 class KernelBlocks final : public ListedBlocks {
  public:
   KernelBlocks(Session& session, const Flow& flow) : ListedBlocks(session, flow) {
-    use_lists(BlocksKernel::accesses(layout_.block_bytes, addresses()));
-    kernel_ = BlocksKernel(flow, layout_.block_bytes, of_a_launch_, addresses());
-    traits_.shape = kernel_.shape();
+    const std::uint64_t all = addresses();
+    std::uint64_t most = 0;
+    for (const BlockClass& each : layout_.classes)
+      most = std::max(most, BlocksKernel::accesses(each.bytes, all));
+    use_lists(most);
+    for (const BlockClass& each : layout_.classes)
+      kernels_.emplace_back(flow, each.bytes, std::min(of_a_launch_, each.count), all);
+    traits_.shape = kernels_.front().shape();
     moved_by_own("loads and stores of a kernel that this process launched");
   }
 
  private:
-  void launch(Stream& stream, const BlockPair* list, std::uint64_t blocks) override {
-    kernel_.launch(executor(), stream, list, blocks);
+  void launch(Stream& stream, std::size_t of_class, const BlockPair* list, std::uint64_t blocks) override {
+    kernels_[of_class].launch(executor(), stream, list, blocks);
   }
 
-  BlocksKernel kernel_;
+  std::vector<BlocksKernel> kernels_;
 };
 
 class BulkBlocks final : public ListedBlocks {
  public:
   BulkBlocks(Session& session, const Flow& flow) : ListedBlocks(session, flow) {
     kernel_ = require_kernel(flow, executor(), "copy_blocks_bulk");
-    const BulkShape shape =
-        bulk_shape(flow, kernel_.info, layout_.blocks(), layout_.block_bytes, kBulkPairsBytes);
-    use_lists(shape.piece_chunks);
-    arguments_.block_bytes = layout_.block_bytes;
-    arguments_.per_block = static_cast<unsigned>(shape.piece_chunks);
-    arguments_.chunk_bytes = shape.chunk_bytes;
-    arguments_.stages = shape.stages;
-    set_divisor(arguments_);
-    traits_.shape = shape.launch;
+    std::uint64_t all = addresses(), most = 0;
+    for (const BlockClass& each : layout_.classes) {
+      all |= each.bytes;
+      const BulkShape shape = bulk_shape(flow, kernel_.info, each.count, each.bytes, kBulkPairsBytes);
+      most = std::max(most, shape.piece_chunks);
+      add(each, shape);
+    }
+    if (all % kBulkGrainBytes != 0)
+      throw Unsupported(flow.interface, "blocks",
+                        "bulk copies move multiples of 16 bytes, between multiples of 16", executor().name());
+    use_lists(most);
+    traits_.shape = launches_.front().shape;
     moved_by_own("bulk-copy instructions of a kernel that this process launched");
   }
 
  private:
-  void launch(Stream& stream, const BlockPair* list, std::uint64_t blocks) override {
-    BulkBlocksArguments arguments = arguments_;
+  struct Launch {
+    LaunchShape shape;
+    BulkBlocksArguments arguments;
+  };
+
+  void add(const BlockClass& blocks, const BulkShape& shape) {
+    BulkBlocksArguments arguments{};
+    arguments.block_bytes = blocks.bytes;
+    arguments.per_block = static_cast<unsigned>(shape.piece_chunks);
+    arguments.chunk_bytes = shape.chunk_bytes;
+    arguments.stages = shape.stages;
+    set_divisor(arguments);
+    launches_.push_back({shape.launch, arguments});
+  }
+
+  void launch(Stream& stream, std::size_t of_class, const BlockPair* list, std::uint64_t blocks) override {
+    BulkBlocksArguments arguments = launches_[of_class].arguments;
     arguments.list = list;
     arguments.chunks = static_cast<unsigned>(blocks * arguments.per_block);
-    executor().runtime->launch(executor().ordinal, kernel_, traits_.shape, &arguments, sizeof arguments,
-                               stream);
+    executor().runtime->launch(executor().ordinal, kernel_, launches_[of_class].shape, &arguments,
+                               sizeof arguments, stream);
   }
 
   PreparedKernel kernel_;
-  BulkBlocksArguments arguments_{};
+  std::vector<Launch> launches_;
 };
 
 class HostBlocks final : public BlocksMover {
@@ -67,8 +94,9 @@ class HostBlocks final : public BlocksMover {
 
  private:
   void enqueue_calls(Stream& stream, std::uint64_t first, std::uint64_t count) override {
-    const MemcpyBlocksArguments arguments{
-        list_.data(), layout_.blocks(), layout_.block_bytes, slots_.count, slots_.stride_bytes, first, count};
+    const MemcpyBlocksArguments arguments{list_.data(), layout_.blocks(),    layout_.block_bytes(),
+                                          slots_.count, slots_.stride_bytes, first,
+                                          count};
     executor().runtime->launch(executor().ordinal, kernel_, traits_.shape, &arguments, sizeof arguments,
                                stream);
   }

@@ -28,7 +28,7 @@ class PackBlocks final : public BlocksMover {
     const std::string scattered = flow.word("scattered", "both");
     packs_ = scattered != (loads_ ? "destination" : "source") || is_plain(memory);
     scatters_ = scattered != (loads_ ? "source" : "destination");
-    of_a_part_ = std::clamp<std::uint64_t>(kPartBytes / layout_.block_bytes, 1,
+    of_a_part_ = std::clamp<std::uint64_t>(kPartBytes / layout_.block_bytes(), 1,
                                            std::min<std::uint64_t>(layout_.blocks(), kMostListedBlocks));
     make_parts();
     prepare_threads(flow);
@@ -50,7 +50,7 @@ class PackBlocks final : public BlocksMover {
   }
 
   void make_parts() {
-    const std::uint64_t bytes = of_a_part_ * layout_.block_bytes;
+    const std::uint64_t bytes = of_a_part_ * layout_.block_bytes();
     Runtime& runtime = *executor().runtime;
     for (Part& part : parts_) {
       if (packs_) part.host = runtime.allocate(Memory::pinned, executor().ordinal, bytes, host_.ordinal);
@@ -72,8 +72,8 @@ class PackBlocks final : public BlocksMover {
     flow.options.erase("threads");  // those of the CPU
     const std::uint64_t all = addresses() | reinterpret_cast<std::uintptr_t>(parts_[0].device->data()) |
                               reinterpret_cast<std::uintptr_t>(parts_[1].device->data()) |
-                              layout_.block_bytes;
-    kernel_ = BlocksKernel(flow, layout_.block_bytes, of_a_part_, all);
+                              layout_.block_bytes();
+    kernel_ = BlocksKernel(flow, layout_.block_bytes(), of_a_part_, all);
     ring_ = std::make_unique<ListRing>(executor(), of_a_part_);
     traits_.shape = kernel_.shape();
   }
@@ -132,7 +132,7 @@ class PackBlocks final : public BlocksMover {
     std::byte* destination = destination_slot(part.operation) + layout_.destinations[part.first];
     if (loads_ ? packs_ : scatters_) source = (loads_ ? part.host : part.device)->data();
     if (loads_ ? scatters_ : packs_) destination = (loads_ ? part.device : part.host)->data();
-    executor().runtime->copy(destination, source, part.blocks * layout_.block_bytes, stream);
+    executor().runtime->copy(destination, source, part.blocks * layout_.block_bytes(), stream);
     executor().runtime->record(*part.copied, stream);
   }
 
@@ -140,7 +140,7 @@ class PackBlocks final : public BlocksMover {
   void write_pairs(BlockPair* list, const Part& part, std::byte* staging, bool of_sources) {
     write_list(list, part.operation, part.first, part.blocks);
     for (std::uint64_t k = 0; k < part.blocks; ++k) {
-      std::byte* place = staging + k * layout_.block_bytes;
+      std::byte* place = staging + k * layout_.block_bytes();
       if (of_sources)
         list[k].destination = place;
       else
@@ -150,7 +150,7 @@ class PackBlocks final : public BlocksMover {
 
   void by_threads(const Part& part) {
     write_pairs(pairs_.data(), part, part.host->data(), loads_);
-    const MemcpyBlocksArguments arguments{pairs_.data(), part.blocks, layout_.block_bytes, 1, 0, 0, 1};
+    const MemcpyBlocksArguments arguments{pairs_.data(), part.blocks, layout_.block_bytes(), 1, 0, 0, 1};
     host_.runtime->launch(host_.ordinal, pack_, team_, &arguments, sizeof arguments, *threads_);
     host_.runtime->synchronize(*threads_);
   }

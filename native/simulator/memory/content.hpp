@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <vector>
@@ -136,6 +137,21 @@ class Content {
   // Adds words of `other` from `source` on to the words [begin, end).
   void add(Word begin, Word end, const Content& other, Word source, int element);
   std::vector<Run> read(Word begin, Word end) const;
+  // Whether `holds` is true of every run in a range; it gets the part of a run that lies there, and the rule.
+  template <class Holds>
+  bool all_runs(Word begin, Word end, Holds holds) const {
+    if (begin >= end) return true;
+    for (auto each = std::prev(runs_.upper_bound(begin)); each != runs_.end() && each->first < end; ++each)
+      if (!holds(std::max(begin, each->second.begin), std::min(end, each->second.end), each->second.rule))
+        return false;
+    return true;
+  }
+  // Whether word i is pattern_word(base, i) in a whole range.
+  bool is_pattern(Word begin, Word end, Word base) const {
+    return all_runs(begin, end, [base](Word, Word, const Rule& rule) {
+      return rule.kind == Rule::Kind::pattern && rule.value == base && rule.stride == 0;
+    });
+  }
   Word at(Word index) const;
   // Result of the kernel `check`: compares words [begin, begin + count) with pattern_word(key, first + j),
   // every `stride`-th j.

@@ -47,15 +47,15 @@ template <class Copied>
 bool one_gap(const Content& content, const Range& to, const Copied& copied, Word& gap) {
   if (!copied.has_gaps()) return true;
   bool known = false;
-  for (const Run& run : content.read(to.begin, to.end)) {
-    if (copied.in_a_piece(run.begin, run.end)) continue;
-    const Word* held = run.rule.kind == Rule::Kind::constant ? &run.rule.value : copied.gap_of(run.rule);
+  return content.all_runs(to.begin, to.end, [&](Word begin, Word end, const Rule& rule) {
+    if (copied.in_a_piece(begin, end)) return true;
+    const Word* held = rule.kind == Rule::Kind::constant ? &rule.value : copied.gap_of(rule);
     if (held == nullptr) return false;
-    if ((run.rule.stride != 0 && run.rule.spot != *held) || (known && *held != gap)) return false;
+    if ((rule.stride != 0 && rule.spot != *held) || (known && *held != gap)) return false;
     gap = *held;
     known = true;
-  }
-  return true;
+    return true;
+  });
 }
 
 // The base of the pattern that a range holds, relative to its first word; none if it holds anything else.
@@ -118,10 +118,11 @@ CheckResult Memory::check_rows(const Range& of, Word slot_words, const RowsShape
 }
 
 void Memory::copy_blocks(const Range& to, const Range& from, const BlockMove& move) {
-  if (!to.block->real() && !from.block->real()) {
-    const std::optional<Word> base = one_pattern(from);
+  const bool symbolic = !to.block->real() && !from.block->real();
+  const std::optional<Word> base = symbolic ? one_pattern(from) : std::nullopt;
+  if (base) {
     Word gap = 0;
-    if (base && one_gap(*to.block->content, to, BlocksCopied{move}, gap)) {
+    if (one_gap(*to.block->content, to, BlocksCopied{move}, gap)) {
       to.block->content->assign(to.begin, to.end,
                                 Rule::of(Blocks{move.places, move.to, gap}, *base + move.from - from.begin));
       return;
@@ -129,6 +130,9 @@ void Memory::copy_blocks(const Range& to, const Range& from, const BlockMove& mo
   }
   for (const BlockPlace& place : *move.places) {
     const Word there = move.to + place.destination, here = move.from + place.source;
+    // Most blocks hold already what they held after the last operation.
+    if (base && to.block->content->is_pattern(there, there + place.words, *base + here - from.begin - there))
+      continue;
     copy({to.block, there, there + place.words}, {from.block, here, here + place.words});
   }
 }
@@ -159,9 +163,8 @@ CheckResult Memory::check_blocks(const Range& of, Word first, Word slot_words, c
           Rule::of(Blocks{relative, slot + head.destination, gap_of_rule}, key + slot - begin + head.source);
       check_gap(slot + head.destination);
       const Word until = std::clamp(slot + last.destination + last.words, at, end);
-      const std::vector<Run> runs = of.block->content->read(at, until);
-      if (std::all_of(runs.begin(), runs.end(), [&](const Run& run) { return run.rule.continues(whole); }))
-        at = until;
+      const auto as_expected = [&](Word, Word, const Rule& rule) { return rule.continues(whole); };
+      if (of.block->content->all_runs(at, until, as_expected)) at = until;
     }
     const Word within = at - slot;
     for (Word k = place_before(places.data(), places.size(), within); k < places.size() && at < end; ++k) {

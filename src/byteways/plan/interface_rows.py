@@ -135,6 +135,8 @@ def random(
 
 COPY_2D = (opt.WIDTH_BYTES, opt.PITCH_BYTES, opt.STRIDED)
 BLOCK_COPY = (opt.BLOCK_BYTES, opt.LAYOUT, opt.PITCH_BYTES, opt.SCATTERED)
+#: Of the interfaces that also move blocks of different sizes.
+MIXED_BLOCKS = (*BLOCK_COPY, opt.BLOCK_SIZES)
 
 
 #: The memory operation that needs memory of two devices.

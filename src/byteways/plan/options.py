@@ -46,11 +46,12 @@ class Option:
     names_gpus: bool = False  # one or more GPUs: "gpu1,gpu2"
     usual: int = 0  # of a number: its value where a case leaves it out
     numbers: bool = False  # beside its words also a list of numbers: "2,3,0,1"
+    counts_sizes: bool = False  # counts of sizes: "48x16KiB,2x64KiB" (plan/block_layout.py)
     usual_word: str = ""  # of words and truths without a default: what a case has that leaves it out
 
     @property
     def is_truth(self) -> bool:
-        return self.span is None and not self.words and not self.names_gpus
+        return not (self.span or self.words or self.names_gpus or self.counts_sizes)
 
     @property
     def left_out(self) -> str:
@@ -127,6 +128,8 @@ PITCH_BYTES = Option("pitch_bytes", Span(8, 2**31 - 1, "largest pitch of drivers
 STRIDED = Option("strided", words=("source", "destination", "both"), usual_word="source")
 #: Scattered blocks (plan/block_layout.py): the bytes of each, where they are, and on which sides.
 BLOCK_BYTES = Option("block_bytes", Span(8, 2**31 - 8, "bytes of a block", step=8), usual=16384)
+#: In place of block_bytes: how many blocks have which size.
+BLOCK_SIZES = Option("block_sizes", counts_sizes=True)
 LAYOUT = Option("layout", words=("random", "strided"), default="random")
 SCATTERED = Option("scattered", words=("both", "source", "destination"), default="both")
 #: A power of two: what one thread, or the threads of one transaction, access at a random place.

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from byteways.plan.block_layout import SIZES_HINT, counted_sizes
 from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.legality.request import Mistake, Request, mistake
 from byteways.plan.spelling import closest
@@ -43,6 +44,13 @@ def _check_option(place: TomlPlace, key: str, value: Any) -> None:
     elif option.names_gpus:
         if not isinstance(value, str) or not _GPU_NAMES.match(value):
             place.fail(key, f"{kind_of_value(value)} instead of GPU names", 'write "gpu1,gpu2"')
+    elif option.counts_sizes:
+        if not isinstance(value, str):
+            place.fail(key, f"{kind_of_value(value)} instead of counts of sizes", SIZES_HINT)
+        try:
+            counted_sizes(value)
+        except ValueError as error:
+            place.fail(key, str(error), SIZES_HINT)
     elif isinstance(value, bool) or not isinstance(value, int):
         place.fail(key, f"{kind_of_value(value)} instead of a positive integer")
 

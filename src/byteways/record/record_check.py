@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from operator import attrgetter
 
+from byteways.plan.block_layout import lists_sizes
 from byteways.plan.case import CACHES, PATTERNS, Case
 from byteways.plan.interfaces import INTERFACES, OPTIONS, metric_of
 from byteways.plan.memory import MEMORIES
@@ -117,6 +118,8 @@ def _fits(name: str, value: object) -> bool:
         return isinstance(value, (int, str))
     if option.is_truth:
         return isinstance(value, bool)
+    if option.counts_sizes:
+        return isinstance(value, str) and lists_sizes(value)
     return type(value) is int if option.span else isinstance(value, str)
 
 

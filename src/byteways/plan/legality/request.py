@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from byteways.plan.block_layout import moves_blocks
+from byteways.plan.block_layout import blocks_of_options, moves_blocks
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES, OPTIONS, WORD_BYTES, is_memory_step
 from byteways.plan.options import ACCESS_BYTES, LAYOUT, MOST_ACCESSES, MOST_BLOCK_THREADS
 from byteways.plan.pieces import pieces_of_options
@@ -104,10 +104,14 @@ def _layout_mistake(request: Request) -> Mistake | None:
         return None
     if "pitch_bytes" in options and options.get("layout", LAYOUT.default) != "strided":
         return Mistake("pitch_bytes", "blocks at random places have no pitch", 'layout = "strided"')
+    if "block_bytes" in options and "block_sizes" in options:
+        return Mistake("block_bytes", "block_sizes has the sizes of all blocks", "leave one of them out")
     grain = INTERFACES[interface].granularity_bytes
-    for name in ("block_bytes", "pitch_bytes"):
-        if (value := int(options.get(name, 0))) % grain:
-            reason = f"{interface} moves multiples of {grain} bytes, and {name} = {value} is not"
+    blocks = blocks_of_options(options, request.size_bytes)
+    key = "block_sizes" if blocks.mixed else "block_bytes"
+    for name, value in (*((key, size) for _, size in blocks.sizes), ("pitch_bytes", blocks.pitch_bytes)):
+        if value % grain:
+            reason = f"{interface} moves multiples of {grain} bytes, and {value} of {name} is not"
             return Mistake(name, reason, 'interface = "kernel-blocks"')
     return None
 
