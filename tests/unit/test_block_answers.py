@@ -159,6 +159,15 @@ def test_other_layouts_are_named(tmp_path: Path) -> None:
     assert error.value.cause and "every 4 blocks" in error.value.cause
 
 
+def test_blocks_of_different_sizes_are_no_alternatives(tmp_path: Path) -> None:
+    """Catches a mixed list that answers for blocks of its largest size."""
+    build = Builder(sample_run.topology(1))
+    mixed = {"block_sizes": "3x4KiB,1x16KiB", "gate": False}
+    build.measure("kernel-blocks", FROM_HOST, 27.0, size=1024 * 28 * KIB, options=mixed)
+    with pytest.raises(BytewaysError):
+        all_answers(RunFolder(build.write(tmp_path)), asked("1024x16KiB"))
+
+
 def test_one_round_is_not_ranked(tmp_path: Path) -> None:
     """Catches a method that is recommended after a single round."""
     build = Builder(sample_run.topology(1), rounds=1)

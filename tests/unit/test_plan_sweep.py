@@ -72,6 +72,11 @@ def test_numbers_of_blocks() -> None:
             ends("cpu0:pinned", "gpu0:device", "kernel-blocks") + 'count = 16\nsize = "1MiB"',
             "size and count both",
         ),
+        (
+            ends("cpu0:pinned", "gpu0:device", "kernel-blocks")
+            + 'count = 16\noptions = { block_sizes = "3x4KiB,1x16KiB" }',
+            "block_sizes says how many",
+        ),
     ],
 )
 def test_numbers_of_blocks_that_are_refused(lines: str, said: str) -> None:

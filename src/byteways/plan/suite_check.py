@@ -10,7 +10,7 @@ from byteways.plan import bounds
 from byteways.plan.block_layout import moves_blocks
 from byteways.plan.case import OF_ALL_RANKS
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, counts_as_stream, goes_both_ways
-from byteways.plan.options import BLOCK_BYTES
+from byteways.plan.options import BLOCK_BYTES, BLOCK_SIZES
 from byteways.plan.suite_options import check_environment, check_options, check_products
 from byteways.plan.suite_types import NEAR, Suite, SuiteFile, Sweep, SweepTable
 from byteways.plan.suite_values import EXECUTOR_WORDS, CacheWords, Sizes
@@ -104,6 +104,9 @@ def _check_size(place: TomlPlace, table: SweepTable) -> None:
         return
     if "size" in place.value:
         place.fail("count", "size and count both say how much is copied", "leave one of them out")
+    if BLOCK_SIZES.name in table.options:
+        hint = "write size, a multiple of what these blocks have together"
+        place.fail("count", "block_sizes says how many blocks there are", hint)
     other = next((name for name in table.interfaces if not moves_blocks(name)), None)
     if other is not None:
         place.fail("count", f"{other} copies no blocks", "write size")

@@ -203,7 +203,9 @@ def block_grids(index: Index, constraints: Constraints | None = None) -> dict[Bl
     known = index.once(_all_grids)
     constraints = constraints or Constraints(blocks=True)
     if constraints not in known:
-        cells = [cell for cell in index.cells if constraints.admits(cell) and all(map(figure, cell.records))]
+        admitted = (cell for cell in index.cells if constraints.admits(cell))
+        # Blocks of different sizes have no size by which they could be interpolated.
+        cells = [cell for cell in admitted if all(map(figure, cell.records)) and not layout_of(cell).mixed]
         known[constraints] = _grids(index, cells)
     return known[constraints]
 
