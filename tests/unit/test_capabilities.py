@@ -11,7 +11,7 @@ import pytest
 from byteways import _core
 from byteways.plan.interfaces import INTERFACES
 from byteways.run.work import capabilities
-from byteways.run.work.capabilities import _peers
+from byteways.run.work.capabilities import Asked, _peers
 
 
 def test_a_gpu_that_fails_while_peers_are_proved_costs_its_own_pairs_only() -> None:
@@ -42,7 +42,7 @@ def test_only_memory_that_is_opened_to_others_is_proved() -> None:
         prove_peer=prove_peer,
         offers=lambda owner, memory: SimpleNamespace(available=offers.get((owner, memory), False)),
     )
-    found = capabilities._granted(session, ["gpu0", "gpu1"])
+    found = capabilities._granted(session, ["gpu0", "gpu1"], Asked().granted_memory())
     assert {
         executor: {owner: [*told] for owner, told in owners.items()} for executor, owners in found.items()
     } == {

@@ -128,7 +128,8 @@ class Estimator:
     def _opened(self) -> int:
         if self.gpus is not None:
             return self.gpus
-        known = self.capabilities.devices  # without those that no runtime opened, or that a setting excludes
+        # Without those that no runtime opened, that a setting excludes, or that the plan does not need.
+        known = self.capabilities.memory or self.capabilities.devices
         return sum(name in known for name in self.topology.names("gpu"))
 
     def start_s(self) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 from byteways.plan.case import PlannedCase
 from byteways.plan.device_sample import DeviceSample, sample_for
 from byteways.plan.planner import Plan, make_plan, needs_ranks
+from byteways.plan.probe_scope import scope_of
 from byteways.plan.suite_types import Suite
 from byteways.record import manifest as manifests
 from byteways.record.run_folder import (
@@ -280,7 +281,8 @@ def begin(
     try:
         applied = options.applied(suite)
         sampled = partial(sample_of, applied, options)
-        machine = open_machine(folder, tick, command, simulation, options.launcher, sampled)
+        scope = scope_of(applied)
+        machine = open_machine(folder, tick, command, simulation, options.launcher, sampled, scope)
         topology, probed = machine.topology, machine.probed
         tick()
 
