@@ -62,6 +62,7 @@ def open_machine(
     launcher: str | None = None,
     sampled: Callable[[Topology], DeviceSample | None] | None = None,
     scope: ProbeScope | None = None,
+    management: Nvml | None = None,
 ) -> Opened:
     """Starts a worker and lets it probe; its output goes to the run's log.
 
@@ -73,6 +74,7 @@ def open_machine(
         launcher: The user's command that starts ranks, if any.
         sampled: Returns the devices that a plan for the machine takes, which are those to try; None: all.
         scope: What the plan may use, which is tried; None: anything.
+        management: What NVML said, if it was asked already.
 
     Raises:
         BytewaysError: The worker did not survive.
@@ -82,7 +84,8 @@ def open_machine(
         command = simulation.command(simulation.write_sheet(folder), command)
     worker: WorkerProcess | None = None
     # Asked first: if it does not answer, workers leave it out.
-    management = nvml.read_if_wanted() if simulation is None else None
+    if simulation is None and management is None:
+        management = nvml.read_if_wanted()
     try:
         worker = WorkerProcess(folder / LOG, command=command, tick=tick)
         choose = partial(_sampled_gpus, sampled, management) if sampled and many_gpus(management) else None
