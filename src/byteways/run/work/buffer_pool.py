@@ -12,13 +12,12 @@ from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
 from byteways.plan.footprint import bytes_of_buffers
 from byteways.plan.interfaces import INTERFACES, moves_pages, one_buffer
+from byteways.plan.memory import LOCKED
 from byteways.run.work.exporter import Exports
 
 if TYPE_CHECKING:
     from byteways._core import Buffer, Session
 
-#: Host memory kinds that are page-locked at allocation.
-LOCKED = ("pinned", "pinned-noncoherent", "write-combined", "registered")
 #: Interfaces whose operations rotate over the smaller of source and destination.
 ANY_SIZE = ("copy", "kernel", "kernel-bulk")
 #: Fraction of a device's memory that pooled buffers may occupy.
