@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +28,22 @@ def test_a_gpu_that_fails_while_peers_are_proved_costs_its_own_pairs_only() -> N
     assert found["gpu0"]["gpu2"] == {"available": True, "reason": ""}
     assert found["gpu2"]["gpu1"]["available"] is False
     assert "out of memory" in found["gpu1"]["gpu0"]["reason"]
+
+
+def test_gpus_are_opened_at_once() -> None:
+    """Catches eight GPUs that are opened one after the other, and one that fails and ends the probe."""
+    together = threading.Barrier(3)
+    opened = []
+
+    def free_bytes(gpu: str) -> int:
+        together.wait(timeout=20)
+        if gpu == "gpu1":
+            raise _core.Error("cuDevicePrimaryCtxRetain: CUDA_ERROR_UNKNOWN on gpu1")
+        opened.append(gpu)
+        return 1
+
+    capabilities._open_at_once(SimpleNamespace(free_bytes=free_bytes), ["gpu0", "gpu1", "gpu2"])  # type: ignore[arg-type]
+    assert sorted(opened) == ["gpu0", "gpu2"]
 
 
 def test_only_memory_that_is_opened_to_others_is_proved() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -99,6 +101,8 @@ def describe(
     """
     devices = [one for one in every if one.runtime == "host" or asked.gpus is None or one.name in asked.gpus]
     gpus = [device.name for device in devices if device.runtime != "host"]
+    if not session.virtual_time:  # which passes for one caller at a time
+        _open_at_once(session, gpus)
     caches = last_level_caches(devices, session.virtual_time)
     lost = {
         architecture: compile_in_child(architecture, kernel_cache())
@@ -153,6 +157,23 @@ def describe(
         "libraries": [_library(report) for report in (*session.libraries, *reports.values())],
         "method_version": _core.METHOD_VERSION,
     }
+
+
+def _open_at_once(session: Session, gpus: Sequence[str]) -> None:
+    """Opens GPUs concurrently: each takes up to a second, in which its driver initialises it.
+
+    An error is left to what uses the GPU next.
+    """
+
+    def open_one(gpu: str) -> None:
+        with contextlib.suppress(_core.Error):
+            session.free_bytes(gpu)
+
+    threads = [threading.Thread(target=open_one, args=(gpu,)) for gpu in gpus]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def _device(session: Session, device: Device) -> dict[str, Any]:
