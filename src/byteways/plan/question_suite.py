@@ -19,7 +19,7 @@ from byteways.units import format_size
 #: Seconds of an answer that are no measuring. Estimates are conservative; the limit ends what takes longer.
 RESERVED_S = 1.0
 #: Seconds of samples for each way, in all its rounds.
-CASE_BUDGET_S = 0.45
+CASE_BUDGET_S = 0.3
 
 
 def suite_of(asked: Question, topology: Topology) -> Suite:
