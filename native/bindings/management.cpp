@@ -64,7 +64,7 @@ void bind_management(nb::module_& m) {
       .def_prop_ro("report", [](const Management& library) { return library.report(); })
       .def("devices", &Management::devices)
       .def("health", &Management::health, "uuid"_a)
-      .def("use", &Management::use, "uuid"_a)
+      .def("use", &Management::use, "uuid"_a, "with_utilisation"_a = true)
       .def("energy_mj", &Management::energy_mj, "uuid"_a);
 }
 

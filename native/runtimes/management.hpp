@@ -79,10 +79,11 @@ class Management {
   const LibraryReport& report() const { return report_; }
   // In NVML's own order, which is by PCI address and ignores CUDA_VISIBLE_DEVICES. Empty when unusable.
   std::vector<ManagementDevice> devices() const;
-  // Throws Unsupported when unusable, Error when no GPU has the UUID.
+  // Does not ask again for a number that the GPU does not support. Throws Unsupported when unusable, Error
+  // when no GPU has the UUID. Not for several threads at once.
   ManagementHealth health(const std::string& uuid) const;
-  // Throws as health() does.
-  ManagementUse use(const std::string& uuid) const;
+  // `with_utilisation`: whether to ask for it, too, which takes as long as the list. Throws as health() does.
+  ManagementUse use(const std::string& uuid, bool with_utilisation = true) const;
   // Returns the energy since the driver was loaded, in mJ; -1 when the GPU has no such counter. Throws as
   // health() does.
   std::int64_t energy_mj(const std::string& uuid) const;

@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <cctype>
+#include <chrono>
 #include <cstdio>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "core/error.hpp"
 #include "runtimes/cuda/nvml_types.hpp"
@@ -23,6 +25,9 @@ constexpr int kLinkGenerations[] = {0, 1, 2, 2, 3, 3, 4, 5, 6};
 }  // namespace
 
 namespace {
+
+// Temperature and power are read no more often: each call takes about a millisecond.
+constexpr std::chrono::milliseconds kSlowEvery{500};
 
 // Where calls are announced; -1: nowhere.
 std::atomic<int> announced_to = -1;
@@ -52,6 +57,13 @@ class Announced<Result(Arguments...)> : public gpu::Function<Result(Arguments...
 void announce_management_calls(int descriptor) { announced_to = descriptor; }
 
 struct Management::Table : cuda::NvmlTypes {
+  // A field of nvmlDeviceGetFieldValues, and the number of which it is a part.
+  struct Wanted {
+    const char* name;
+    unsigned which, scope;
+    std::optional<std::int64_t>* sum;
+  };
+
 #define BYTEWAYS_FUNCTION(member, symbol, introduced_in, requirement, signature) \
   Announced<signature> member{#symbol};
 #include "runtimes/cuda/nvml.def"
@@ -87,34 +99,51 @@ struct Management::Table : cuda::NvmlTypes {
            (function ? ": " + std::string(error_string(code)) : " is missing");
   }
 
+  // What a device does not support, by name of the number: asking again takes as long as an answer.
+  using Unsupported = std::map<std::string, std::string>;
+  // By UUID, so that a device is searched for once.
+  struct Known {
+    Device device = nullptr;
+    Unsupported unsupported;
+    // The latest numbers that change slowly and of which nothing warns, why one is missing, and when they
+    // were read.
+    std::optional<std::int64_t> temperature_c, power_mw;
+    std::map<std::string, std::string> slow_unknown;
+    std::optional<std::chrono::steady_clock::time_point> read_at;
+  };
+  std::map<std::string, Known> known;
+
   // Reads numbers of a device, and keeps why one is missing.
   struct Reader {
     const Table& table;
     Device device;
+    Unsupported& unsupported;
     std::map<std::string, std::string>& unknown;
 
     template <class Value, class Function, class... Before>
     std::optional<std::int64_t> call(const char* name, const Function& function, Before... before) {
+      if (unsupported.contains(name)) {
+        unknown[name] = unsupported.at(name);
+        return std::nullopt;
+      }
       Value value{};
       const int code = function ? function(device, before..., &value) : kFunctionNotFound;
       if (code == 0) return static_cast<std::int64_t>(value);
       unknown[name] = table.refusal(function, code);
+      if (code == kNotSupported) unsupported[name] = unknown[name];
       return std::nullopt;
     }
-    std::optional<std::int64_t> field(const char* name, unsigned which, unsigned scope) {
-      std::string why;
-      const auto value = table.field(device, which, scope, &why);
-      if (!value) unknown[name] = why;
-      return value;
-    }
+    // Reads fields by one call. A sum of several has the last one's reason if none has a value.
+    void fields(std::vector<Wanted> wanted);
   };
+  // Reads temperature and power, unless that was done a moment ago.
+  void read_slow(Known& of) const;
 
   int (*simulated_domain)(const char* pci_address) =
       nullptr;  // from the simulator; nullptr: query the system
 
-  // `why`: receives why there is no value.
-  std::optional<std::int64_t> field(Device device, unsigned which, unsigned scope,
-                                    std::string* why = nullptr) const;
+  std::optional<std::int64_t> field(Device device, unsigned which, unsigned scope) const;
+  static std::optional<std::int64_t> number_of(const FieldValue& answer);
   ManagementDevice describe(unsigned index) const;
   void describe_hardware(Device device, ManagementDevice& found) const;
   std::vector<FabricLink> links(Device device) const;
@@ -145,32 +174,72 @@ std::string Management::Table::address_of(const PciInfo& info) {
   return text;
 }
 
-std::optional<std::int64_t> Management::Table::field(Device device, unsigned which, unsigned scope,
-                                                     std::string* why) const {
+std::optional<std::int64_t> Management::Table::field(Device device, unsigned which, unsigned scope) const {
   FieldValue request{};
   request.field = which;
   request.scope = scope;
   int code = kFunctionNotFound;
   if (field_values) code = field_values(device, 1, &request);
   if (code == 0) code = request.status;
-  if (code != 0) {
-    if (why != nullptr) *why = refusal(field_values, code);
-    return std::nullopt;
-  }
-  switch (request.type) {
+  return code == 0 ? number_of(request) : std::nullopt;
+}
+
+std::optional<std::int64_t> Management::Table::number_of(const FieldValue& answer) {
+  switch (answer.type) {
     case 0:
-      return static_cast<std::int64_t>(request.value.real);
+      return static_cast<std::int64_t>(answer.value.real);
     case 1:
-      return request.value.narrow;
+      return answer.value.narrow;
     case 2:  // unsigned long: 64 bits on Linux
     case 3:
-      return static_cast<std::int64_t>(request.value.wide);
+      return static_cast<std::int64_t>(answer.value.wide);
     case 4:
-      return request.value.signed_wide;
+      return answer.value.signed_wide;
     default:
-      if (why != nullptr) *why = "its type " + std::to_string(request.type) + " is unknown";
       return std::nullopt;
   }
+}
+
+void Management::Table::read_slow(Known& of) const {
+  const auto now = std::chrono::steady_clock::now();
+  if (of.read_at && now - *of.read_at < kSlowEvery) return;
+  of.read_at = now;
+  of.slow_unknown.clear();
+  Reader read{*this, of.device, of.unsupported, of.slow_unknown};
+  of.temperature_c = read.call<unsigned>("temperature_c", temperature, kTemperatureGpu);
+  of.power_mw = read.call<unsigned>("power_mw", power);
+}
+
+void Management::Table::Reader::fields(std::vector<Wanted> wanted) {
+  const auto key = [](const Wanted& one) { return std::to_string(one.which); };
+  std::erase_if(wanted, [&](const Wanted& one) {
+    const auto found = unsupported.find(key(one));
+    if (found != unsupported.end()) unknown[one.name] = found->second;
+    return found != unsupported.end();
+  });
+  if (wanted.empty()) return;
+  std::vector<FieldValue> answers(wanted.size(), FieldValue{});
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    answers[k].field = wanted[k].which;
+    answers[k].scope = wanted[k].scope;
+  }
+  const int whole = table.field_values
+                        ? table.field_values(device, static_cast<int>(answers.size()), answers.data())
+                        : kFunctionNotFound;
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const Wanted& one = wanted[k];
+    const int code = whole != 0 ? whole : answers[k].status;
+    if (code != 0) {
+      unknown[one.name] = table.refusal(table.field_values, code);
+      if (code == kNotSupported) unsupported[key(one)] = unknown[one.name];
+    } else if (const auto value = number_of(answers[k])) {
+      *one.sum = *value + one.sum->value_or(0);
+    } else {
+      unknown[one.name] = "its type " + std::to_string(answers[k].type) + " is unknown";
+    }
+  }
+  for (const Wanted& one : wanted)
+    if (*one.sum) unknown.erase(one.name);
 }
 
 int Management::Table::processes(Device device) const {
@@ -307,9 +376,11 @@ std::vector<ManagementDevice> Management::devices() const {
 
 void* Management::device_of(const std::string& uuid) const {
   if (!report_.usable) throw Unsupported("health", "NVML", report_.reason);
+  if (const auto found = table_->known.find(uuid); found != table_->known.end()) return found->second.device;
   Table::Device device = nullptr;
   const int code = table_->device_by_uuid(uuid.c_str(), &device);
   if (code != 0) throw Error("nvmlDeviceGetHandleByUUID", uuid, table_->error_string(code));
+  table_->known[uuid].device = device;
   return device;
 }
 
@@ -318,11 +389,12 @@ std::int64_t Management::energy_mj(const std::string& uuid) const {
   return or_unknown(Table::ask<unsigned long long>(table_->energy, device));
 }
 
-ManagementUse Management::use(const std::string& uuid) const {
+ManagementUse Management::use(const std::string& uuid, bool with_utilisation) const {
   const auto device = static_cast<Table::Device>(device_of(uuid));
   ManagementUse use;
   use.processes_known = table_->list(true, device, use.processes);
   table_->list(false, device, use.processes);
+  if (!with_utilisation) return use;
   if (const auto rates = Table::ask<Table::Utilisation>(table_->utilisation, device))
     use.utilisation_percent = rates->gpu;
   return use;
@@ -331,23 +403,27 @@ ManagementUse Management::use(const std::string& uuid) const {
 ManagementHealth Management::health(const std::string& uuid) const {
   const auto device = static_cast<Table::Device>(device_of(uuid));
   ManagementHealth health;
-  Table::Reader read{*table_, device, health.unknown};
+  Table::Known& known = table_->known[uuid];
+  Table::Reader read{*table_, device, known.unsupported, health.unknown};
   health.sm_clock_mhz = read.call<unsigned>("sm_clock_mhz", table_->clock, Table::kClockSm);
   health.memory_clock_mhz = read.call<unsigned>("memory_clock_mhz", table_->clock, Table::kClockMemory);
-  health.temperature_c = read.call<unsigned>("temperature_c", table_->temperature, Table::kTemperatureGpu);
-  health.power_mw = read.call<unsigned>("power_mw", table_->power);
+  table_->read_slow(known);
+  health.temperature_c = known.temperature_c;
+  health.power_mw = known.power_mw;
+  health.unknown.insert(known.slow_unknown.begin(), known.slow_unknown.end());
   const auto& reasons = table_->clock_reasons ? table_->clock_reasons : table_->throttle_reasons;
   health.throttle_reasons = read.call<unsigned long long>("throttle_reasons", reasons);
   health.pcie_replays = read.call<unsigned>("pcie_replays", table_->pcie_replays);
+  std::optional<std::int64_t> sent_kib, received_kib;
+  std::vector<Table::Wanted> fields{
+      {"nvlink_data_tx_bytes", Table::kFieldDataTx, Table::kAllLinks, &sent_kib},
+      {"nvlink_data_rx_bytes", Table::kFieldDataRx, Table::kAllLinks, &received_kib}};
   // A generation of links has some of these counters only.
   for (unsigned field : Table::kErrorFields)
-    if (const auto errors = read.field("nvlink_errors", field, 0))
-      health.nvlink_errors = *errors + health.nvlink_errors.value_or(0);
-  if (health.nvlink_errors) health.unknown.erase("nvlink_errors");
-  if (const auto kib = read.field("nvlink_data_tx_bytes", Table::kFieldDataTx, Table::kAllLinks))
-    health.nvlink_data_tx_bytes = 1024 * *kib;
-  if (const auto kib = read.field("nvlink_data_rx_bytes", Table::kFieldDataRx, Table::kAllLinks))
-    health.nvlink_data_rx_bytes = 1024 * *kib;
+    fields.push_back({"nvlink_errors", field, 0, &health.nvlink_errors});
+  read.fields(std::move(fields));
+  if (sent_kib) health.nvlink_data_tx_bytes = 1024 * *sent_kib;
+  if (received_kib) health.nvlink_data_rx_bytes = 1024 * *received_kib;
   return health;
 }
 

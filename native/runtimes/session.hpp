@@ -25,6 +25,7 @@ struct Device {
 
 class Session;
 struct ScratchPage;
+struct KnownFlow;
 
 // Some words of a buffer, by their numbers in it.
 struct Words {
@@ -175,6 +176,8 @@ class Session {
   // Observed engines of the vendor's copy call: key of the observation -> engine and evidence
   // (timing/engine.cpp).
   std::map<std::string, std::pair<std::string, std::string>>& engines() { return engines_; }
+  // What warm-ups found out about flows (timing/known_flow.cpp).
+  std::map<std::string, std::shared_ptr<KnownFlow>>& known_flows() { return known_flows_; }
 
  private:
   friend class Buffer;
@@ -196,6 +199,7 @@ class Session {
   std::map<const Device*, Service> services_;  // declared after `runtimes_`, so destroyed first
   std::map<std::tuple<const Device*, const Device*, Memory>, Availability> peers_;
   std::map<std::string, std::pair<std::string, std::string>> engines_;
+  std::map<std::string, std::shared_ptr<KnownFlow>> known_flows_;
   Host* host_ = nullptr;
 };
 

@@ -8,6 +8,7 @@
 
 #include "interfaces/registry.hpp"
 #include "interfaces/service/arguments.hpp"
+#include "timing/known_flow.hpp"
 #include "timing/measure.hpp"
 
 namespace byteways {
@@ -227,9 +228,27 @@ std::uint64_t operations_to_learn(const FlowRunner& runner, double operation_ns)
                                    count);
 }
 
+bool takes_over(FlowRunner& runner) {
+  if (runner.known == nullptr || runner.known->operation_ns == 0) return false;
+  runner.completion = runner.known->completion;
+  runner.staged = runner.known->staged;
+  runner.unobservable = runner.known->unobservable;
+  runner.operation_ns = runner.known->operation_ns;
+  return true;
+}
+
+void keep(const FlowRunner& runner) {
+  if (runner.known == nullptr) return;
+  runner.known->completion = runner.completion;
+  runner.known->staged = runner.staged;
+  runner.known->unobservable = runner.unobservable;
+  runner.known->operation_ns = runner.operation_ns;
+}
+
 }  // namespace
 
 void learn_flow(Session& session, FlowRunner& runner, Gate* gate, const MeasureOptions& options, Team& team) {
+  if (takes_over(runner)) return;
   agree_on_blocking(runner, team, "calls that do the work", runner.completion == Completion::synchronous);
   runner.unobservable = "without the gate nothing is known about calls that block";
   Batch batch = time_ungated(session, runner, 1, team);  // loads kernels and opens connections
@@ -248,6 +267,7 @@ void learn_flow(Session& session, FlowRunner& runner, Gate* gate, const MeasureO
   runner.operation_ns = by_host ? times.host_ns : std::max(1.0, times.device_ns);
   if (runner.mover->traits().walks) learn_pace(runner);
   runner.operation_ns = team.agree_max("time of an operation", runner.operation_ns);
+  keep(runner);
 }
 
 }  // namespace byteways

@@ -25,6 +25,8 @@ enum class Completion {
 
 inline constexpr std::uint64_t kTakenEntries = 3;  // of a queue: by the gate and two events
 
+struct KnownFlow;
+
 struct FlowRunner {
   FlowRunner() = default;
   FlowRunner(FlowRunner&&) = default;
@@ -49,6 +51,7 @@ struct FlowRunner {
   PreparedKernel idle;               // kernel that idles the queue
   std::vector<XcclCommunicator*> communicators;  // of NCCL or RCCL, by which its ranks wait for each other
   int exceptions = std::uncaught_exceptions();   // when it was made
+  std::shared_ptr<KnownFlow> known;  // from earlier warm-ups in this session; nullptr: nothing is kept
 
   Device& device() const { return mover->executor(); }
   Runtime& runtime() const { return *mover->executor().runtime; }
@@ -76,6 +79,7 @@ struct MeasureOptions;
 
 // Determines the kind of completion and the approximate time of one operation. Without a gate, calls that
 // block on a held queue are not detected. A flow that blocks on one rank counts as blocking on all ranks.
+// Runs nothing where an earlier warm-up of the session has found out.
 void learn_flow(Session& session, FlowRunner& runner, Gate* gate, const MeasureOptions& options, Team& team);
 
 }  // namespace byteways

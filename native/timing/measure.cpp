@@ -13,6 +13,7 @@
 #include "timing/conclusion.hpp"
 #include "timing/dependence.hpp"
 #include "timing/engine.hpp"
+#include "timing/known_flow.hpp"
 #include "timing/loop_sampler.hpp"
 #include "timing/single_sampler.hpp"
 #include "timing/window.hpp"
@@ -36,6 +37,8 @@ class CaseRun {
     // A background flow takes all resources it can get, and so did the measured flow when alone.
     if (!options.interference) share_executors(flows_);
     runners_ = make_runners(session, flows_);
+    for (std::size_t k = 0; k < runners_.size() && keeps_knowledge(); ++k)
+      runners_[k].known = known_flow(session, flows_[k], options_);
     for (std::size_t k = 0; k < flows.size() && flows.size() > 1; ++k)
       if (runners_[k].mover->traits().time_is_result() && !(options.interference && k == 0))
         throw Unsupported(flows[k].interface, "pattern",
@@ -83,6 +86,17 @@ class CaseRun {
   // Whether the samples are loops of fixed length, as another program has them.
   bool has_loop() const {
     return runners_.size() == 1 && runners_.front().mover->traits().loop.iterations != 0;
+  }
+
+  // Ranks decide together and on fresh connections. What changes pages must be seen to do so each time.
+  bool keeps_knowledge() const {
+    const bool alone = std::all_of(flows_.begin(), flows_.end(), [](const Flow& flow) {
+      return flow.ranks == nullptr && flow.xccl == nullptr && flow.peers == nullptr && flow.others.empty();
+    });
+    return team_.size() == 1 && alone && !has_loop() &&
+           std::none_of(runners_.begin(), runners_.end(), [](const FlowRunner& runner) {
+             return runner.mover->traits().changes_residency || runner.mover->traits().changes_input;
+           });
   }
 
   void require_as_many_flows() {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "timing/known_flow.hpp"
 #include "timing/measure.hpp"
 
 namespace byteways {
@@ -26,6 +27,7 @@ constexpr std::uint64_t kMostRepeats = 64;
 constexpr double kGateSlows = 1.1;
 constexpr int kGateTrials = 3;
 constexpr double kGateMattersBelowNs = 1e5;  // for longer operations such a hand-over costs less than a tenth
+constexpr double kFasterThanKnown = 0.8;     // a batch this much faster than at first is chosen again
 
 }  // namespace
 
@@ -178,6 +180,7 @@ void SingleSampler::grow_batch(std::uint64_t most) {
   else if (!steady_cost && !runner_->timed_by_host())
     wanted = std::max(wanted, kLeastDeviceBatchNs);
   wanted = team_->agree_max("length of a batch", wanted);
+  wanted_ns_ = slope_ ? 0 : wanted;
   const std::uint64_t least = team_->agree_max("least batch", mover.traits().least_batch);
   // The time that the resolution is compared with: with a slope, only the difference of the two batches
   // counts.
@@ -236,24 +239,66 @@ bool SingleSampler::clocks_may_rise(Nanoseconds began) const {
   return !device.clocks_rose;
 }
 
-void SingleSampler::warm_up() {
-  const Nanoseconds began = session_->clock().now();
+void SingleSampler::learn() {
   learn_flow(*session_, *runner_, gate_, *options_, *team_);
   if (runner_->timed_by_host()) gated_ = false;
   choose_batch();
   if (gate_slows()) gated_ = false;
+}
+
+bool SingleSampler::takes_over(double& now_ns) {
+  const KnownFlow* known = runner_->known.get();
+  if (known == nullptr || known->batch == 0) return false;
+  learn_flow(*session_, *runner_, gate_, *options_, *team_);
+  batch_ = known->batch;
+  repeats_ = known->repeats;
+  slope_ = known->slope;
+  gated_ = known->gated;
+  held_ns_ = known->held_ns;
+  timed_part_ = known->timed_part;
+  now_ns = figure_of(batch_);
+  if (now_ns >= known->least_ns) return true;
+  batch_ = repeats_ = 1;
+  gated_ = gate_ != nullptr;
+  held_ns_ = 0;
+  timed_part_ = 1;
+  return false;
+}
+
+void SingleSampler::keep(double batch_ns) {
+  if (runner_->known == nullptr) return;
+  KnownFlow& known = *runner_->known;
+  known.batch = batch_;
+  known.repeats = repeats_;
+  known.slope = slope_;
+  known.gated = gated_;
+  known.held_ns = held_ns_;
+  known.timed_part = timed_part_;
+  known.least_ns = std::max(kFasterThanKnown * batch_ns, std::min(wanted_ns_, batch_ns));
+}
+
+void SingleSampler::warm_up() {
+  const Nanoseconds began = session_->clock().now();
+  double before_ns = 0;
+  const bool known = takes_over(before_ns);
+  if (!known) {
+    learn();
+    before_ns = runner_->operation_ns * static_cast<double>(batch_);
+  }
   const Nanoseconds until =
       session_->clock().now() + static_cast<Nanoseconds>(kBatchWarmUpShare * options_->budget_s * 1e9);
   const auto time_is_left = [&] {
     return team_->agree_all("time left to warm up", session_->clock().now() < until);
   };
   const auto rises = [&] { return team_->agree_any("clocks that may rise", clocks_may_rise(began)); };
+  double now_ns = before_ns;
   const auto run = [&] {
-    const double now = figure_of(batch_);
-    if (repeats_ == 1) slopes_.note(now);
-    return now;
+    now_ns = figure_of(batch_);
+    if (repeats_ == 1) slopes_.note(now_ns);
+    return now_ns;
   };
-  run_until_steady(runner_->operation_ns * static_cast<double>(batch_), run, time_is_left, rises);
+  run_until_steady(before_ns, run, time_is_left, rises);
+  keep(now_ns);
 }
 
 Sample SingleSampler::sample() {

@@ -28,6 +28,12 @@ class SingleSampler final : public Sampler {
   // Notes when each rank began and ended.
   Batch slowest(Batch batch, bool& doubtful);
   bool counts_submission() const;
+  // Finds out how the flow completes and how long a batch has to be.
+  void learn();
+  // Takes over what an earlier warm-up of the session found out. Returns false if there is none, or if its
+  // batch is too short now. `now_ns` receives the time of one batch.
+  bool takes_over(double& now_ns);
+  void keep(double batch_ns);
   void choose_batch();
   void grow_batch(std::uint64_t most);
   bool gate_may_slow() const;
@@ -38,6 +44,7 @@ class SingleSampler final : public Sampler {
   Gate* gate_;
   const MeasureOptions* options_;
   std::uint64_t repeats_ = 1;  // batches per sample
+  double wanted_ns_ = 0;       // least time of a batch; 0: none by itself
   Slopes slopes_;              // of batches of the present length
 };
 

@@ -53,6 +53,33 @@ def test_health_sums_errors_and_leaves_the_unanswered_unknown(nvml: _core.Manage
     assert health.unknown["sm_clock_mhz"].startswith("nvmlDeviceGetClockInfo: ")
 
 
+def test_what_a_gpu_does_not_support_is_asked_once(nvml: _core.Management, tmp_path: Path) -> None:
+    """Catches health readings that wait for refusals each time, which take as long as an answer does."""
+
+    def calls_of(reading: str) -> tuple[list[str], _core.ManagementHealth]:
+        with (tmp_path / reading).open("w") as file:
+            _core.announce_management_calls(file.fileno())
+            health = nvml.health("GPU-1")
+            _core.announce_management_calls(-1)
+        lines = (tmp_path / reading).read_text().splitlines()
+        return [json.loads(line)["call"] for line in lines], health
+
+    first, once = calls_of("first")
+    second, again = calls_of("second")
+    assert (once.unknown, once.nvlink_errors) == (again.unknown, again.nvlink_errors)
+    assert "nvmlDeviceGetHandleByUUID" in first and "nvmlDeviceGetClockInfo" in first
+    assert "nvmlDeviceGetHandleByUUID" not in second and "nvmlDeviceGetClockInfo" not in second
+    assert first.count("nvmlDeviceGetFieldValues") == second.count("nvmlDeviceGetFieldValues") == 1
+    slow = {"nvmlDeviceGetPowerUsage", "nvmlDeviceGetTemperature"}
+    assert slow <= {*first} and not slow & {*second} and again.power_mw == once.power_mw == 700_000
+
+
+def test_utilisation_is_left_out_where_nobody_asks(nvml: _core.Management) -> None:
+    """Catches a query of several milliseconds before each case."""
+    use = nvml.use("GPU-1", with_utilisation=False)
+    assert use.utilisation_percent == -1 and len(use.processes) == 2
+
+
 def test_users_of_a_gpu(nvml: _core.Management) -> None:
     """Catches a misread process list, unknown memory taken for 16 EiB, and an unknown list taken for an
     empty one.

@@ -368,3 +368,30 @@ def test_amd_stores_to_a_peer_come_from_a_resident_grid() -> None:
 
     own, peer = toy.play(toy.amd(), scene)
     assert own == GIB // 16 and peer <= 64 * 2048
+
+
+def test_a_later_round_repeats_no_trials() -> None:
+    """Catches rounds that find out again how a flow completes and how long a batch is, a third of their time;
+    and knowledge about one flow that is used for another, or for other settings.
+    """
+
+    def scene(session: _core.Session) -> Any:
+        def measured(size: int, **settings: Any) -> dict[str, Any]:
+            # For each operation a slot, so that each counts.
+            ends = [session.allocate(gpu, "device", 3 * GIB, gpu) for gpu in ("gpu0", "gpu1")]
+            flow = _core.Flow(*ends, "gpu0", "copy", size)
+            found = session.measure([flow], toy.options(**settings))
+            checked = found.flows[0].verification.checked_bytes
+            return {"batch": found.batch, "n": found.time_ns.n, "slope": found.slope, "checked": checked}
+
+        session.prove_peer("gpu0", "gpu1")
+        sizes = [size for size in (4 * MIB, MIB, 4096) for _ in range(2)]
+        return [*(measured(size) for size in sizes), measured(4 * MIB, batch=3), measured(4 * MIB)]
+
+    found = toy.play(toy.nvidia(), scene)
+    for first, second in zip(found[0:6:2], found[1:6:2], strict=True):
+        same = ("batch", "n", "slope")
+        assert [first[name] for name in same] == [second[name] for name in same]
+        assert second["checked"] < first["checked"]
+    assert [each["slope"] for each in found[:6]] == [False] * 4 + [True] * 2
+    assert found[6]["batch"] == 3 != found[7]["batch"] == found[0]["batch"]

@@ -223,3 +223,27 @@ def test_whether_all_buffers_are_new() -> None:
     pool.lacking = 1
     pool.take(case("gpu0:device", "gpu3:device"))
     assert pool.arena.all_new
+
+
+def test_a_larger_locked_buffer_serves_where_the_other_end_limits_the_rotation() -> None:
+    """Catches gigabytes that are locked again for each number of flows, a flow that rotates further than
+    asked, and two flows in one buffer.
+    """
+    pool = Pool()
+    (large,) = pool.take(case("cpu0:pinned", "gpu0:device", size=LARGE))
+    (smaller,) = pool.take(case("gpu0:device", "cpu0:pinned"))
+    assert smaller[1] is large[0] and smaller[0].bytes < large[0].bytes and pool.did == ["gpu0:device"]
+    (walked,) = pool.take(case("cpu0:pinned", "cpu0:pinned", interface="pointer-chase", size=LARGE))
+    assert walked[0] is large[0] and pool.did == []
+    first, second = pool.take(case("cpu0:pinned", "gpu0:device", flows=2))
+    assert first[0] is large[0] and second[0] is not large[0] and pool.did.count("cpu0:pinned") == 1
+    pool.arena._buffers.popitem(last=False)  # as if room had been made
+    first, second = pool.take(case("cpu0:pinned", "gpu0:device", flows=2))
+    assert first[0] is not second[0]
+    pool.lacking = 1
+    (small,) = pool.take(case("cpu0:pinned", "gpu1:device"))
+    assert small[0].bytes == small[1].bytes  # as the pool was emptied for lack of memory
+    pool = Pool()
+    (large,) = pool.take(case("cpu0:pinned", "cpu0:pinned", size=LARGE))
+    (exact,) = pool.take(case("cpu0:pinned", "cpu0:pinned"))
+    assert large[0] not in exact and large[1] not in exact  # nothing else would limit it

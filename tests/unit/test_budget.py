@@ -11,11 +11,7 @@ import pytest
 
 from byteways.plan.budget import BudgetCase, TotalTime
 from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.estimate import (
-    GPU_RANKS_START_S,
-    RANK_START_S,
-    Estimator,
-)
+from byteways.plan.estimate import RANK_START_S, Estimator
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite import load, parse
 from byteways.topology.model import Capabilities, Topology
@@ -86,15 +82,38 @@ def between_two_gpus(**environment: str) -> BudgetCase:
 
 
 def test_processes_of_ranks_take_long_to_start() -> None:
-    """Catches a budget that forgets what starting NCCL takes, in each round where processes differ."""
+    """Catches a budget that forgets what starting NCCL takes, or further processes in each round."""
     estimator = Estimator(*H200X4, gpus=2)
     spent = TotalTime(estimator, 3)
     first, same, other = (between_two_gpus(NCCL_PROTO=name) for name in ("LL", "LL", "Simple"))
     alone_s, whole_s = spent.cost(first)
-    ranks_s = GPU_RANKS_START_S + 2 * RANK_START_S
-    assert whole_s - 3 * alone_s == pytest.approx(estimator.start_s() + ranks_s)
+    process_s, library_s = estimator.further_start_s(), 2 * RANK_START_S
+    assert whole_s - 3 * alone_s == pytest.approx(estimator.start_s() + process_s + library_s)
     spent.add(first)
     assert spent.cost(same)[1] == pytest.approx(3 * spent.cost(same)[0])
     again_s, further_s = spent.cost(other)
-    assert further_s - 3 * again_s == pytest.approx(3 * (estimator.further_start_s() + ranks_s))
-    assert estimator.ranks_start_s(wanted("cpu0:pageable", "cpu0:pageable").case) == 0
+    assert further_s - 3 * again_s == pytest.approx(3 * process_s)
+    assert estimator.library_start_s(wanted("cpu0:pageable", "cpu0:pageable").case, ()) == 0
+
+
+def test_what_a_case_takes_includes_the_start_of_its_process() -> None:
+    """Catches time left that jumps when a process starts, and locked memory that is counted in each round."""
+    values = "".join(
+        f'[[sweep]]\nname = "s{value}"\ninterface = "copy"\nsource = "cpu0:pinned"\n'
+        'destination = "gpu*:device"\nsize = "128MiB"\n'
+        f'environment = {{ CUDA_DEVICE_MAX_CONNECTIONS = "{value}" }}\n'
+        for value in ("1", "8", "32")
+    )
+    suite = parse('name = "s"\ntitle = "s"\nrounds = 3\n' + values, file="s")
+    plan = make_plan(suite, *H200X4)
+    estimator = Estimator(*H200X4)
+    whole_s = estimator.start_s() + sum(one.estimated_s for one in plan.cases)
+    assert whole_s == pytest.approx(plan.estimated_s)
+    starts = [
+        later
+        for before, later in zip(plan.cases, plan.cases[1:], strict=False)
+        if before.case.environment != later.case.environment
+    ]
+    assert len(starts) == 6 and min(one.estimated_s for one in starts) > estimator.further_start_s()
+    same = [one.estimated_s for one in plan.cases if one not in starts and one.round > 0]
+    assert max(same) < estimator.allocation_s(Buffer("cpu0", "pinned"), 128 * MIB) + min(same)

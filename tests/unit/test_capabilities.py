@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from byteways import _core
 from byteways.plan.interfaces import INTERFACES
 from byteways.run.work import capabilities
-from byteways.run.work.capabilities import _peers
+from byteways.run.work.capabilities import Asked, _peers
 
 
 def test_a_gpu_that_fails_while_peers_are_proved_costs_its_own_pairs_only() -> None:
@@ -29,6 +30,22 @@ def test_a_gpu_that_fails_while_peers_are_proved_costs_its_own_pairs_only() -> N
     assert "out of memory" in found["gpu1"]["gpu0"]["reason"]
 
 
+def test_gpus_are_opened_at_once() -> None:
+    """Catches eight GPUs that are opened one after the other, and one that fails and ends the probe."""
+    together = threading.Barrier(3)
+    opened = []
+
+    def free_bytes(gpu: str) -> int:
+        together.wait(timeout=20)
+        if gpu == "gpu1":
+            raise _core.Error("cuDevicePrimaryCtxRetain: CUDA_ERROR_UNKNOWN on gpu1")
+        opened.append(gpu)
+        return 1
+
+    capabilities._open_at_once(SimpleNamespace(free_bytes=free_bytes), ["gpu0", "gpu1", "gpu2"])  # type: ignore[arg-type]
+    assert sorted(opened) == ["gpu0", "gpu2"]
+
+
 def test_only_memory_that_is_opened_to_others_is_proved() -> None:
     """Catches minutes of proofs for memory that peer access covers, and for some that a GPU does not have."""
     asked = []
@@ -42,7 +59,7 @@ def test_only_memory_that_is_opened_to_others_is_proved() -> None:
         prove_peer=prove_peer,
         offers=lambda owner, memory: SimpleNamespace(available=offers.get((owner, memory), False)),
     )
-    found = capabilities._granted(session, ["gpu0", "gpu1"])
+    found = capabilities._granted(session, ["gpu0", "gpu1"], Asked().granted_memory())
     assert {
         executor: {owner: [*told] for owner, told in owners.items()} for executor, owners in found.items()
     } == {

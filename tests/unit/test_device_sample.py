@@ -13,7 +13,9 @@ from byteways.cli.layout import plain
 from byteways.cli.topo import blocks
 from byteways.cli.topo_links import tree
 from byteways.plan.device_sample import ALL_UP_TO_DEVICES, sample_for
+from byteways.plan.estimate import Estimator
 from byteways.plan.planner import make_plan
+from byteways.plan.probe_scope import ProbeScope
 from byteways.plan.suite import load
 from byteways.run.conduct.probe import probe_with
 from byteways.run.conduct.process import WorkerProcess
@@ -146,6 +148,11 @@ def test_only_sampled_gpus_are_tried() -> None:
     every = Worker()
     probe_with(every, "mpirun -q", lambda devices: None)  # type: ignore[arg-type]
     assert every.asked[-1] == {"do": "probe", "launcher": "mpirun -q"}
+    named = Worker()
+    scope = ProbeScope(("gpu0",), ("copy",), ("pool",))
+    probe_with(named, choose=lambda devices: ["gpu0", "gpu1"], scope=scope)  # type: ignore[arg-type]
+    tried = {"gpus": ["gpu0"], "interfaces": ["copy"], "granted": ["pool"]}
+    assert named.asked == [{"do": "probe", "launcher": None, **tried}]
 
 
 def test_what_a_worker_tells_of_gpus_that_it_does_not_try(tmp_path: Path) -> None:
@@ -155,11 +162,14 @@ def test_what_a_worker_tells_of_gpus_that_it_does_not_try(tmp_path: Path) -> Non
     command = simulation.command(simulation.write_sheet(tmp_path), None)
     worker = WorkerProcess(tmp_path / "log", command=command)
     try:
-        found = probe_with(worker, choose=lambda devices: ["gpu0", "gpu2"]).capabilities
+        scope = ProbeScope(("gpu0", "gpu2"), ("copy", "kernel"), ())
+        found = probe_with(worker, scope=scope).capabilities
     finally:
         worker.stop()
     assert sorted(found.devices) == ["cpu0", "gpu0", "gpu1", "gpu2", "gpu3"]
     assert sorted(found.memory) == sorted(found.interface) == ["cpu0", "gpu0", "gpu2"]
     assert {a: [*row] for a, row in found.peer.items()} == {"gpu0": ["gpu2"], "gpu2": ["gpu0"]}
+    assert sorted(found.interface["gpu0"]) == ["copy", "kernel"] and found.granted["gpu0"] == {"gpu2": {}}
+    assert Estimator(simulation.topology(), found).start_s() < Estimator(*machines.h200x4()).start_s()
     free = {name: fields["free_bytes"] > 0 for name, fields in found.devices.items() if name != "cpu0"}
     assert free == {"gpu0": True, "gpu1": False, "gpu2": True, "gpu3": False}

@@ -25,8 +25,10 @@ class Management:
     listed: list[tuple[int, str]] = field(default_factory=list)
     percent: int = 0
     known: bool = True
+    asked: list[bool] = field(default_factory=list)  # of each query: whether with utilisation
 
-    def use(self, uuid: str) -> SimpleNamespace:
+    def use(self, uuid: str, with_utilisation: bool = True) -> SimpleNamespace:
+        self.asked.append(with_utilisation)
         processes = [SimpleNamespace(pid=pid, kind=kind, memory_bytes=2**30) for pid, kind in self.listed]
         return SimpleNamespace(
             processes=processes, processes_known=self.known, utilisation_percent=self.percent
@@ -81,10 +83,11 @@ def test_one_that_comes_or_goes_is_told(tmp_path: Path) -> None:
 
 def test_a_container_that_numbers_processes_otherwise(tmp_path: Path) -> None:
     """Catches this very process told as another user, where the driver lists it by the host's number."""
-    management = Management([(900_001, "compute")])
-    asked = users(tmp_path, management)
+    management, clock = Management([(900_001, "compute")]), Clock()
+    asked = users(tmp_path, management, clock)
     assert asked.after(asked.before(["gpu0"]))["gpu0"].processes == ()
     management.listed.append((900_002, "compute"))
+    clock.now_s += 1.0
     process(tmp_path, 900_002, "unrelated")  # of this namespace, while the driver means the host's
     told = asked.before(["gpu0"])["gpu0"].processes or ()
     assert [str(one) for one in told] == ["a process (pid 900002)"]
@@ -213,7 +216,24 @@ def test_memory_of_a_process_may_be_unknown(told: int, kept: int | None, tmp_pat
     management = Management([(os.getpid(), "compute"), (4711, "compute")])
     use = management.use("")
     use.processes[1].memory_bytes = told
-    management.use = lambda uuid: use  # type: ignore[method-assign]
+    management.use = lambda *_: use  # type: ignore[method-assign]
     process(tmp_path, 4711, "train.py")
     (found,) = users(tmp_path, management).before(["gpu0"])["gpu0"].processes or ()
     assert found.memory_bytes == kept
+
+
+def test_users_after_a_case_are_those_before_the_next(tmp_path: Path) -> None:
+    """Catches a driver that is asked twice between two cases, and a user who is missed because of that."""
+    process(tmp_path, 4711, "train.py")
+    management, clock = Management([(os.getpid(), "compute")]), Clock()
+    asked = users(tmp_path, management, clock)
+    first = asked.before(["gpu0"])
+    management.listed.append((4711, "compute"))
+    assert [one.pid for one in asked.after(first)["gpu0"].processes or ()] == [4711]
+    clock.now_s += 0.1
+    assert [one.pid for one in asked.before(["gpu0"])["gpu0"].processes or ()] == [4711]
+    assert management.asked == [False, False]  # within the sampling period of utilisation
+    clock.now_s += 1.0
+    management.listed.pop()
+    assert asked.before(["gpu0"])["gpu0"].processes == ()
+    assert management.asked == [False, False, True]

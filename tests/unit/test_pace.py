@@ -87,7 +87,7 @@ def test_a_slow_machine_puts_back_less() -> None:
     for _ in range(2):
         pace.done(PLANNED, 1.0, 8.0)
     assert pace.puts_back(SPARE, 20.0)
-    assert not pace.puts_back(SPARE, 25.0)
+    assert not pace.puts_back(SPARE, 26.0)
 
 
 def test_a_small_budget_is_not_all_reserve() -> None:

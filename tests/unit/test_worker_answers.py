@@ -36,6 +36,10 @@ class Conversation:
         self.sent.append(answer)
 
 
+#: What describe() is given for a probe of everything.
+EVERYTHING = ("session", "devices", 7, capabilities.Asked())
+
+
 class Measurer:
     """Answers what it is told to, and notes how it was opened and restarted."""
 
@@ -43,12 +47,14 @@ class Measurer:
 
     def __init__(self, outcome: Any) -> None:
         self.outcome, self.did = outcome, []  # type: ignore[var-annotated]
+        self.tried: Any = None
 
     def open(self, machine: str = "") -> Measurer:
         self.did.append(f"open {machine}".strip())
         return self
 
-    def broken(self) -> bool:
+    def broken(self, devices: Any = None) -> bool:
+        self.tried = devices
         return self.outcome.get("status") == "ruined"
 
     def restart(self, key: int) -> None:
@@ -197,12 +203,16 @@ def test_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a machine that is asked for twice, and an error of the driver that ends the worker."""
     monkeypatch.setattr(capabilities, "describe", lambda *told: {"told": told})
     answers, measurer, host = ask(monkeypatch, MEASURED, {"do": "probe"}, {"do": "probe"}, MEASURE)
-    assert answers[0] == {"did": "probe", "told": ("session", "devices", 7, None, None)} == answers[1]
+    assert answers[0] == {"did": "probe", "told": EVERYTHING} == answers[1]
     assert measurer.did == ["open", "restart 9"] and host.did == ["begin", "end"]
     assert answers[-1] == {"did": "lost"}
 
     (ruined,), measurer, _ = ask(monkeypatch, {"status": "ruined"}, {"do": "probe"}, MEASURE)
-    assert ruined == {"did": "probe", "told": ("session", "devices", 7, None, None), "leaving": True}
+    assert ruined == {
+        "did": "probe",
+        "told": EVERYTHING,
+        "leaving": True,
+    }
     assert measurer.did == ["open"]
 
     def fail(*_: Any) -> None:
@@ -217,10 +227,12 @@ def test_devices_are_listed_before_a_probe_of_some(monkeypatch: pytest.MonkeyPat
     """Catches a probe of some GPUs that tries all, and an error that ends the worker."""
     monkeypatch.setattr(capabilities, "describe", lambda *told: {"told": told})
     monkeypatch.setattr(capabilities, "list_devices", lambda devices: {"gpu0": {"of": devices}})
-    some = {"do": "probe", "launcher": "mpirun -q", "gpus": ["gpu1"]}
-    answers, _, _ = ask(monkeypatch, MEASURED, {"do": "devices"}, some, MEASURE)
+    wanted = {"launcher": "mpirun -q", "gpus": ["gpu1"], "interfaces": ["copy"], "granted": []}
+    some = {"do": "probe", **wanted}
+    answers, measurer, _ = ask(monkeypatch, MEASURED, {"do": "devices"}, some, MEASURE)
     assert answers[0] == {"did": "devices", "devices": {"gpu0": {"of": "devices"}}}
-    assert answers[1]["told"] == ("session", "devices", 7, "mpirun -q", ["gpu1"])
+    assert answers[1]["told"] == ("session", "devices", 7, capabilities.Asked(**wanted))
+    assert measurer.tried == ["gpu1"]
 
     def fail(session: object) -> object:
         raise RuntimeError("lost")

@@ -37,6 +37,7 @@ struct NvmlTypes {
   static constexpr unsigned long long kNoMemory = ~0ull;  // NVML_VALUE_NOT_AVAILABLE
   static constexpr int kClockSm = 1, kClockMemory = 2;
   static constexpr int kTemperatureGpu = 0;
+  static constexpr int kNotSupported = 3;                               // NVML_ERROR_NOT_SUPPORTED
   static constexpr int kInsufficientSize = 7;                           // NVML_ERROR_INSUFFICIENT_SIZE
   static constexpr int kFunctionNotFound = 13;                          // NVML_ERROR_FUNCTION_NOT_FOUND
   static constexpr unsigned kMostLinks = 36;                            // NVML_NVLINK_MAX_LINKS

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from byteways.run.conduct.simulation import Simulation
     from byteways.run.conduct.time_limit import TimeLimit
     from byteways.topology.model import Topology
+    from byteways.topology.nvml import Nvml
 
 #: The setting by which workers leave all GPUs alone.
 GPUS_SETTING = "BYTEWAYS_GPUS"
@@ -301,6 +302,7 @@ def _measured(
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.measure_from_python import measure_from_python
     from byteways.run.shared.options import RunOptions
+    from byteways.topology.nvml import read_if_wanted
 
     command_line = ["byteways", *sys.argv[1:]]
 
@@ -308,9 +310,13 @@ def _measured(
         return Progress(cases, interruption, stderr_screen())
 
     with limit:
-        suite = suite_of(asked, _topology(asked, simulation, limit))
+        # Asked once: where no other process keeps the GPUs initialised, that takes up to a second for each.
+        management = read_if_wanted() if simulation is None else None
+        suite = suite_of(asked, _topology(asked, simulation, limit, management))
         try:
-            run = measure_from_python(suite, RunOptions(), folder, command_line, display, limit, simulation)
+            run = measure_from_python(
+                suite, RunOptions(), folder, command_line, display, limit, simulation, management=management
+            )
         except Interrupted:
             if not limit.over or not (folder / MANIFEST).exists():
                 raise
@@ -318,7 +324,9 @@ def _measured(
     return run, plan_file.read(folder, suite).cases
 
 
-def _topology(asked: Question, simulation: Simulation | None, limit: TimeLimit) -> Topology:
+def _topology(
+    asked: Question, simulation: Simulation | None, limit: TimeLimit, management: Nvml | None
+) -> Topology:
     """Returns the machine's topology; a worker is asked for the order of GPUs only where it matters."""
     from byteways.run.conduct.opening import topology_of
     from byteways.run.conduct.probe import probe
@@ -329,4 +337,4 @@ def _topology(asked: Question, simulation: Simulation | None, limit: TimeLimit) 
         return simulation.topology()
     if any(IDENTIFIER.fullmatch(word.strip()) for word in (asked.source, asked.destination)):
         return topology_of(probe(tick=limit.check), None)
-    return discover()
+    return discover(management=management)

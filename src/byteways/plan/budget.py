@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import Buffer, Case
-from byteways.plan.estimate import Estimator
+from byteways.plan.estimate import Estimator, library_of_gpu_ranks
 from byteways.plan.footprint import buffers
 from byteways.plan.interfaces import one_buffer
 from byteways.plan.reasons import OUT_OF_TIME
@@ -44,6 +44,12 @@ class BudgetError(BytewaysError):
     """The time budget is too short for any case."""
 
 
+#: A worker's kind and environment, fixed per process.
+Process = tuple[str, tuple[tuple[str, str], ...]]
+#: The process that probes the machine, and measures if the first case is one of its kind.
+PROBING: Process = ("native", ())
+
+
 @dataclass(frozen=True)
 class BudgetCase:
     """A case (counted once for all rounds), with the sweep that sets its budget and precision."""
@@ -54,6 +60,7 @@ class BudgetCase:
     reason: str | None = None
     reason_code: str | None = None  # as of PlannedCase
     estimated_s: float = 0.0  # of one round, including allocation
+    once_s: float = 0.0  # what the first round takes longer: pages are new, and are locked once
     spare: bool = False  # left out for lack of time only
 
     @property
@@ -63,8 +70,8 @@ class BudgetCase:
         return tuple(sorted({str(end) for flow in flows for end in (flow.source, flow.destination)}))
 
     @property
-    def process(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """The worker's kind and environment, fixed per process."""
+    def process(self) -> Process:
+        """The process that measures it."""
         return self.case.worker, tuple(sorted(self.case.environment.items()))
 
 
@@ -81,7 +88,8 @@ class TotalTime:
     rounds: int
     total_s: float = 0.0
     _buffers: set[_Held] = field(default_factory=set)
-    _environments: set[object] = field(default_factory=set)
+    _processes: set[Process] = field(default_factory=set)
+    _libraries: set[str] = field(default_factory=set)  # between GPUs of ranks
     _known: dict[str, tuple[float, frozenset[_Held]]] = field(default_factory=dict)  # by case id
 
     def started_s(self) -> float:
@@ -94,26 +102,38 @@ class TotalTime:
 
     def cost(self, item: BudgetCase) -> tuple[float, float]:
         """Returns the seconds of one round of the case, and the seconds it adds to the whole run."""
-        round_s, needed = self._of_case(item)
-        for held in needed - self._buffers:
-            round_s += self.estimator.allocation_s(held[1], held[2])
-        start_s = 0.0
-        if item.process not in self._environments:
-            further_s = self.rounds * self.estimator.further_start_s()
-            start_s = further_s if self._environments else self.estimator.start_s()
-            starts = (
-                self.rounds if self._environments else 1
-            )  # processes of several kinds start in each round
-            start_s += starts * self.estimator.ranks_start_s(item.case)
-        return round_s, start_s + self.rounds * round_s
+        round_s, once_s = self._of_rounds(item)
+        start_s = self.estimator.library_start_s(item.case, self._libraries)
+        if not self._processes:
+            start_s += self.estimator.start_s()
+        if item.process not in self._processes | {PROBING}:
+            # Processes of several kinds start in each round.
+            start_s += (self.rounds if self._processes else 1) * self.estimator.further_start_s()
+        return round_s, start_s + once_s + self.rounds * round_s
+
+    def own_s(self, item: BudgetCase) -> float:
+        """Returns the seconds of all rounds of the case, without the start of a process for it."""
+        round_s, once_s = self._of_rounds(item)
+        return once_s + self.rounds * round_s
 
     def add(self, item: BudgetCase) -> BudgetCase:
         """Adds the case to the load; returns it with its estimate."""
-        round_s, whole_s = self.cost(item)
+        (round_s, once_s), (_, whole_s) = self._of_rounds(item), self.cost(item)
         self._buffers |= self._of_case(item)[1]
-        self._environments.add(item.process)
+        self._processes.add(item.process)
+        self._libraries.add(library_of_gpu_ranks(item.case))
         self.total_s += whole_s
-        return replace(item, estimated_s=round_s)
+        return replace(item, estimated_s=round_s, once_s=once_s)
+
+    def _of_rounds(self, item: BudgetCase) -> tuple[float, float]:
+        """Returns the seconds of each round, and those that the first one takes longer."""
+        round_s, needed = self._of_case(item)
+        once_s = 0.0
+        for _, buffer, size, _, _ in needed - self._buffers:
+            again_s = self.estimator.again_s(buffer, size)
+            round_s += again_s
+            once_s += self.estimator.allocation_s(buffer, size) - again_s
+        return round_s, once_s
 
     def _of_case(self, item: BudgetCase) -> tuple[float, frozenset[_Held]]:
         """Returns the seconds of one round with existing buffers, and its buffers; cached: called often."""
@@ -226,8 +246,8 @@ class _Deal:
             yield item
 
     def _own_s(self, item: BudgetCase) -> float:
-        """Returns the seconds of all its rounds, without the start of a process for it."""
-        return self.load.cost(item)[0] * self.load.rounds
+        """Returns the seconds of all its rounds."""
+        return self.load.own_s(item)
 
     def _take(self, item: BudgetCase) -> bool:
         if self.load.total_s + self.load.cost(item)[1] > self.limit_s:

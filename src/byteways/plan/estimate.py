@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from byteways.plan.case import Buffer, Case, Flow
@@ -23,7 +23,7 @@ from byteways.plan.interfaces import (
     moves_pages,
 )
 from byteways.plan.legality import kind_of
-from byteways.plan.memory import is_device, is_managed, is_plain
+from byteways.plan.memory import LOCKED, is_device, is_managed, is_plain
 from byteways.plan.memory_steps import held_bytes
 from byteways.plan.osu import is_osu, loop_of
 from byteways.topology.model import Capabilities, Topology
@@ -109,13 +109,24 @@ VERIFICATION_SHARE = 0.4
 CHASE_WINDOW_S = 20e-3
 #: Sustained load of an energy measurement (run/work/energy.py).
 SUSTAINED_LOAD_S = 3.0
-#: Start of a worker including the probe, and context and kernels per GPU; later workers do not probe.
+#: Start of a worker including the probe, and context and kernels per GPU.
 WORKER_START_S, START_GPU_S = 0.5, 0.9
-FURTHER_GPU_S = 0.4
-#: What ranks on GPUs add to the start of their processes, and for each: the launcher, and communicators of
-#: the library. Starts on two H100 took 4.5 s (median, examples/h100x2-ranks/launch-modes), of which 1.3 s are
-#: above. The part for each rank is estimated from a run on four that took 15 s longer than planned.
-GPU_RANKS_START_S, RANK_START_S = 2.5, 0.35
+#: What a further worker takes beside its start, if it uses GPUs: the one before it leaves, and the driver is
+#: opened again; and for each GPU. Medians of recorded runs: 2.9 s with two H100, 3.8 s with four.
+DRIVER_START_S, FURTHER_GPU_S = 1.5, 0.45
+#: What each rank on a GPU adds before a run's first case of a library between them: the library is read and
+#: connects, and kernels are compiled. It took 0.2 to 4.5 s for each (median 1.35 s of 15, on two and on four
+#: H100 and H200: examples/h100x2-ranks, h100x4, h200x2-ranks); the next process of the run starts as any.
+RANK_START_S = 1.5
+#: What ranks add to the fixed time of a case, which they agree on step by step: by MPI, or within a host.
+RANKS_FIXED_S = {"mpi": 0.05, "xccl": 0.03, "direct": 0.03}
+
+
+def library_of_gpu_ranks(case: Case) -> str:
+    """Returns what carries the bytes between the GPUs of a case's ranks; empty if it has none."""
+    if not case.ranks or not any(kind_of(device) == "gpu" for device in case.devices):
+        return ""
+    return "xccl" if case.by_xccl else INTERFACES[case.interface].between
 
 
 @dataclass(frozen=True)
@@ -129,7 +140,8 @@ class Estimator:
     def _opened(self) -> int:
         if self.gpus is not None:
             return self.gpus
-        known = self.capabilities.devices  # without those that no runtime opened, or that a setting excludes
+        # Without those that no runtime opened, that a setting excludes, or that the plan does not need.
+        known = self.capabilities.memory or self.capabilities.devices
         return sum(name in known for name in self.topology.names("gpu"))
 
     def start_s(self) -> float:
@@ -138,12 +150,19 @@ class Estimator:
 
     def further_start_s(self) -> float:
         """Seconds before the first case of another process environment, in each round."""
-        return WORKER_START_S + FURTHER_GPU_S * self._opened()
+        gpus = self._opened()
+        return WORKER_START_S + (DRIVER_START_S + FURTHER_GPU_S * gpus if gpus else 0.0)
 
-    def ranks_start_s(self, case: Case) -> float:
-        """Seconds that the processes of a case take to start if it needs ranks on GPUs; else 0."""
-        on_gpus = any(kind_of(device) == "gpu" for device in case.devices)
-        return GPU_RANKS_START_S + RANK_START_S * len(case.ranks) if case.ranks and on_gpus else 0.0
+    @staticmethod
+    def library_start_s(case: Case, libraries: Collection[str]) -> float:
+        """Seconds before the run's first case by a library between the GPUs of its ranks.
+
+        Args:
+            case: The case.
+            libraries: Those that cases before it have used, see library_of_gpu_ranks().
+        """
+        library = library_of_gpu_ranks(case)
+        return RANK_START_S * len(case.ranks) if library and library not in libraries else 0.0
 
     def case_s(self, case: Case, budget_s: float, rounds: int = 1) -> float:
         """Returns the seconds of one round of a case with existing buffers.
@@ -179,11 +198,18 @@ class Estimator:
         warm_up_s = WARM_UP_OPERATIONS * operation_s
         energy_s = SUSTAINED_LOAD_S if case.options.get("energy") else 0.0
         fixed_s = FIXED_S[kind] + FLOW_S * (len(case.flows) - 1) + SETUP_S.get(case.interface, 0.0)
+        fixed_s += RANKS_FIXED_S.get(INTERFACES[case.interface].between, 0.0)
         return fixed_s + 2 * preparation_s + warm_up_s + sampling_s + energy_s
 
     def allocation_s(self, buffer: Buffer, size_bytes: int) -> float:
-        """Returns the seconds to allocate and touch a buffer."""
+        """Returns the seconds to allocate and touch a buffer for the first time."""
         return size_bytes / ALLOCATION_BYTES_PER_S[buffer.memory]
+
+    def again_s(self, buffer: Buffer, size_bytes: int) -> float:
+        """Returns the seconds to do so in a later round: locked memory is kept, and freed pages come back."""
+        if buffer.memory in LOCKED:
+            return 0.0
+        return min(self.allocation_s(buffer, size_bytes), size_bytes / PAGES_BYTES_PER_S)
 
     def _preparation_s(self, case: Case) -> float:
         """Returns the seconds to fill the sources, poison the destinations and check them, once."""

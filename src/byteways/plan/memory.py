@@ -9,6 +9,8 @@ MEMORIES = (
     *("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered"),
     *("managed", "managed-coarse", "device", "device-fine", "device-uncached", "pool", "vmm", "ipc", "xccl"),
 )
+#: Host memory kinds that are page-locked at allocation: workers keep them from round to round.
+LOCKED = ("pinned", "pinned-noncoherent", "write-combined", "registered")
 #: Device kinds that can own each memory kind.
 OWNERS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("pageable", "hugepage", "pinned", "pinned-noncoherent"), ("cpu",)),

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from byteways.errors import BytewaysError
 from byteways.plan import bounds
-from byteways.plan.budget import BudgetCase, TotalTime, within
+from byteways.plan.budget import PROBING, BudgetCase, TotalTime, within
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.device_sample import DeviceSample, sample_for
-from byteways.plan.estimate import Estimator
+from byteways.plan.estimate import Estimator, library_of_gpu_ranks
 from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.hosts.all_hosts import is_of_all, refusal_of_all
 from byteways.plan.hosts.templates import between_hosts
@@ -208,7 +208,27 @@ def _in_running_order(
         *((item, 0) for item in refused),
         *((item, number) for number in rounds for item in spares),
     ]
-    return tuple(_planned(item, number, suite.rounds) for item, number in placed)
+    planned = [(item, _planned(item, number, suite.rounds)) for item, number in placed]
+    return tuple(_with_starts(planned, load))
+
+
+def _with_starts(placed: Sequence[tuple[BudgetCase, PlannedCase]], load: TotalTime) -> Iterator[PlannedCase]:
+    """Yields the cases with estimates of what falls into each: the start of its process if another one
+    measures the case before it, the first use of a library between GPUs, and new pages in the first round.
+    """
+    estimator, process, libraries = load.estimator, PROBING, set[str]()
+    for item, planned in placed:
+        if planned.reason is not None:
+            yield planned
+            continue
+        seconds = planned.estimated_s + estimator.library_start_s(item.case, libraries)
+        if item.process != process:
+            seconds += estimator.further_start_s()
+        if planned.round == 0:
+            seconds += item.once_s
+        process = item.process
+        libraries.add(library_of_gpu_ranks(item.case))
+        yield replace(planned, estimated_s=seconds)
 
 
 def shares_gpus(suite: Suite, topology: Topology) -> bool:

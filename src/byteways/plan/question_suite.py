@@ -23,7 +23,7 @@ from byteways.units import format_size
 #: Seconds of an answer that are no measuring. Estimates are conservative; the limit ends what takes longer.
 RESERVED_S = 1.0
 #: Seconds of samples for each way, in all its rounds.
-CASE_BUDGET_S = 0.45
+CASE_BUDGET_S = 0.3
 #: Most bytes of scattered blocks that are measured: further ones take as long each.
 MOST_BLOCK_BYTES = 2**29
 

@@ -84,7 +84,7 @@ class Nvml:
     report: Mapping[str, Any] = field(default_factory=dict)  # of the library; empty without native module
     reason: str = ""
 
-    def use(self, uuid: str) -> ManagementUse:
+    def use(self, uuid: str, with_utilisation: bool = True) -> ManagementUse:
         """Returns the use of a GPU. Raises KeyError if NVML did not answer for it."""
         return self.uses[uuid]
 

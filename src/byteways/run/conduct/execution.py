@@ -15,6 +15,7 @@ from typing import Any
 from byteways.plan.case import PlannedCase
 from byteways.plan.device_sample import DeviceSample, sample_for
 from byteways.plan.planner import Plan, make_plan, needs_ranks
+from byteways.plan.probe_scope import scope_of
 from byteways.plan.suite_types import Suite
 from byteways.record import manifest as manifests
 from byteways.record.run_folder import (
@@ -37,6 +38,7 @@ from byteways.run.conduct.skipped_cases import Lacks, check_some
 from byteways.run.shared.launchers import Job, check_launcher, job_for
 from byteways.run.shared.options import RunOptions
 from byteways.topology.model import Topology
+from byteways.topology.nvml import Nvml
 from byteways.topology.unusable_gpus import unusable_here
 
 #: Time reserved for the report and for closing the runtimes: at most seconds, and fraction of the budget.
@@ -258,6 +260,7 @@ def begin(
     simulation: Simulation | None = None,
     study: Mapping[str, Any] | None = None,
     on_sweep: Callable[[int, int], None] = lambda done, cases: None,
+    management: Nvml | None = None,
 ) -> Execution:
     """Starts a new run in a new folder.
 
@@ -266,6 +269,7 @@ def begin(
         simulation: The simulated machine; None: this machine.
         study: `key` and `title` of the publication that the run reproduces, for the manifest.
         on_sweep: Progress of planning: receives the numbers of sweeps done and of cases so far.
+        management: What NVML said, if it was asked already.
 
     Raises:
         BytewaysError: The folder is taken, the user's launcher does not exist, the machine cannot be probed,
@@ -280,7 +284,10 @@ def begin(
     try:
         applied = options.applied(suite)
         sampled = partial(sample_of, applied, options)
-        machine = open_machine(folder, tick, command, simulation, options.launcher, sampled)
+        scope = scope_of(applied)
+        machine = open_machine(
+            folder, tick, command, simulation, options.launcher, sampled, scope, management
+        )
         topology, probed = machine.topology, machine.probed
         tick()
 

@@ -17,6 +17,7 @@ from byteways.run.conduct.interruption import Interruption
 from byteways.run.conduct.settling import OpenCases
 from byteways.run.conduct.simulation import Simulation
 from byteways.run.shared.options import RunOptions
+from byteways.topology.nvml import Nvml
 
 
 class Display(Observer, Protocol):
@@ -63,6 +64,7 @@ def measure_from_python(
     interruption: Interruption,
     simulation: Simulation | None = None,
     open_cases: OpenCases | None = None,
+    management: Nvml | None = None,
 ) -> RunFolder:
     """Measures a suite into a new folder and returns the run.
 
@@ -75,12 +77,21 @@ def measure_from_python(
         interruption: Ends the run where requested; the caller activates it.
         simulation: The simulated machine; None: this machine.
         open_cases: Says which cases further rounds are to measure; None: none.
+        management: What NVML said, if it was asked already.
 
     Raises:
         BytewaysError: As begin(), or the journal cannot be written.
         Interrupted: The run was ended; what was measured is in the folder.
     """
-    execution = begin(suite, options, folder, command_line, interruption.check, simulation=simulation)
+    execution = begin(
+        suite,
+        options,
+        folder,
+        command_line,
+        interruption.check,
+        simulation=simulation,
+        management=management,
+    )
     try:
 
         def on_start(conductor: Conductor) -> None:

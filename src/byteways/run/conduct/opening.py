@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from byteways.plan.device_sample import ALL_UP_TO_DEVICES, DeviceSample
+from byteways.plan.probe_scope import ProbeScope
 from byteways.record.run_folder import LOG
 from byteways.run.conduct.probe import Probe, lost_probe, probe_with
 from byteways.run.conduct.process import WorkerLost, WorkerProcess
@@ -60,6 +61,8 @@ def open_machine(
     simulation: Simulation | None,
     launcher: str | None = None,
     sampled: Callable[[Topology], DeviceSample | None] | None = None,
+    scope: ProbeScope | None = None,
+    management: Nvml | None = None,
 ) -> Opened:
     """Starts a worker and lets it probe; its output goes to the run's log.
 
@@ -70,6 +73,8 @@ def open_machine(
         simulation: The simulated machine; None: this machine.
         launcher: The user's command that starts ranks, if any.
         sampled: Returns the devices that a plan for the machine takes, which are those to try; None: all.
+        scope: What the plan may use, which is tried; None: anything.
+        management: What NVML said, if it was asked already.
 
     Raises:
         BytewaysError: The worker did not survive.
@@ -79,11 +84,12 @@ def open_machine(
         command = simulation.command(simulation.write_sheet(folder), command)
     worker: WorkerProcess | None = None
     # Asked first: if it does not answer, workers leave it out.
-    management = nvml.read_if_wanted() if simulation is None else None
+    if simulation is None and management is None:
+        management = nvml.read_if_wanted()
     try:
         worker = WorkerProcess(folder / LOG, command=command, tick=tick)
         choose = partial(_sampled_gpus, sampled, management) if sampled and many_gpus(management) else None
-        probed = replace(probe_with(worker, launcher, choose), management=management)
+        probed = replace(probe_with(worker, launcher, choose, scope), management=management)
         if probed.leaving:
             worker.stop()
             return Opened(None, probed, topology_of(probed, simulation), command)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from byteways.errors import BytewaysError
+from byteways.plan.probe_scope import ProbeScope
 from byteways.run.conduct.process import WorkerLost, WorkerProcess
 from byteways.run.shared.private_folder import private_folder
 from byteways.topology import nvml
@@ -33,19 +34,29 @@ class Probe:
 ChooseGpus = Callable[[Mapping[str, Mapping[str, Any]]], Sequence[str] | None]
 
 
-def probe_with(worker: WorkerProcess, launcher: str | None = None, choose: ChooseGpus | None = None) -> Probe:
+def probe_with(
+    worker: WorkerProcess,
+    launcher: str | None = None,
+    choose: ChooseGpus | None = None,
+    scope: ProbeScope | None = None,
+) -> Probe:
     """Probes with a running worker, which can then continue to measure unless it is leaving.
 
     Args:
         worker: Has opened nothing yet.
         launcher: The user's command that starts ranks: its MPI is looked for. None: search for a launcher.
         choose: Which GPUs to try, on a machine with many; None: all.
+        scope: What the plan may use; None: anything.
 
     Raises:
         WorkerLost: The worker died, or its answer is invalid.
     """
     request: dict[str, Any] = {"do": "probe", "launcher": launcher}
-    if choose is not None:
+    if scope is not None:
+        request |= {"interfaces": [*scope.interfaces], "granted": [*scope.granted]}
+    if scope is not None and scope.gpus is not None:
+        request["gpus"] = [*scope.gpus]
+    elif choose is not None:
         listed = worker.ask({"do": "devices"}, PROBE_TIMEOUT_S)
         if "error" in listed:
             raise _refused(listed)

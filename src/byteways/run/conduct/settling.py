@@ -41,12 +41,22 @@ class Settling:
 
     def rounds(self, open_cases: OpenCases) -> Iterator[list[PlannedCase]]:
         """Yields the cases of each further round; each is measured before the next is asked for."""
-        first = {one.case.case_id: one for one in self.planned if one.round == 0 and one.reason is None}
+        running = [one for one in self.planned if one.reason is None]
+        first = {one.case.case_id: one for one in running if one.round == 0}
+        # The first round also has the starts of processes and the first allocations.
+        least_s: dict[str, float] = {}
+        for one in running:
+            name = one.case.case_id
+            least_s[name] = min(least_s.get(name, one.estimated_s), one.estimated_s)
         number = 1 + max((one.round for one in self.planned), default=0)
         left_s = self.left_s
         while LEAST_RANKED <= number < MOST_ROUNDS:
             wanted = set(open_cases(self.folder))
-            cases = [replace(one, round=number) for case, one in first.items() if case in wanted]
+            cases = [
+                replace(one, round=number, estimated_s=least_s[name])
+                for name, one in first.items()
+                if name in wanted
+            ]
             left_s -= sum(one.estimated_s for one in cases)
             if not cases or left_s < 0:
                 return

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Drivers report utilisation averaged over up to this time (nvmlDeviceGetUtilizationRates: 1/6 s to 1 s).
 #: Until it has passed, the value includes the previous case.
 SAMPLING_PERIOD_S = 1.0
+#: Age up to which what was read after one case holds before the next: each query of a driver takes
+#: milliseconds.
+FRESH_S = 0.5
 #: Number of ancestors of a process that are checked: a launcher and its daemons.
 GENERATIONS = 8
 
@@ -130,14 +133,23 @@ class GpuUsers:
         self._began_s, self._holding = began_s, holding
         self._used_at: dict[str, float] = {}  # time of this process's last use of a device
         self._busy: dict[str, float] = {}  # utilisation, sampled while this run did not use the device
+        self._latest: dict[str, tuple[GpuProcess, ...] | None] = {}  # other processes after the last case
 
     def before(self, devices: Sequence[str]) -> dict[str, GpuUse]:
-        """Call before a case; returns the use of each of its GPUs."""
+        """Call before a case; returns the use of each of its GPUs.
+
+        The users after one case are those before the next, if that follows at once. The utilisation is asked
+        for only where it does not include a case of this run.
+        """
         now = self._clock()
         found = {}
         for device in self._gpus(devices):
-            processes, busy = self._ask(device)
-            if busy is not None and now - self._used_at.get(device, self._began_s) >= SAMPLING_PERIOD_S:
+            if device in self._latest and now - self._used_at[device] <= FRESH_S:
+                found[device] = GpuUse(self._latest[device], self._busy.get(device))
+                continue
+            idle = now - self._used_at.get(device, self._began_s) >= SAMPLING_PERIOD_S
+            processes, busy = self._ask(device, with_utilisation=idle)
+            if busy is not None and idle:
                 self._busy[device] = busy
             found[device] = GpuUse(self._others(processes), self._busy.get(device))
         return found
@@ -146,15 +158,16 @@ class GpuUsers:
         """Call after the case; returns the use including processes that appeared meanwhile."""
         found = {}
         for device, use in before.items():
-            processes, _ = self._ask(device)
-            found[device] = use.joined(GpuUse(self._others(processes)))
+            processes, _ = self._ask(device, with_utilisation=False)
+            self._latest[device] = self._others(processes)
+            found[device] = use.joined(GpuUse(self._latest[device]))
             self._used_at[device] = self._clock()
         return found
 
     def _gpus(self, devices: Iterable[str]) -> list[str]:
         return [device for device in devices if device in self._uuids or device in self._identifiers]
 
-    def _ask(self, device: str) -> tuple[list[GpuProcess] | None, float | None]:
+    def _ask(self, device: str, with_utilisation: bool) -> tuple[list[GpuProcess] | None, float | None]:
         """Returns (processes of a GPU including ours, utilisation); None if unknown."""
         if device in self._identifiers:
             function = self._root / "sys/bus/pci/devices" / self._addresses[device]
@@ -162,7 +175,7 @@ class GpuUsers:
             return self._of_driver(self._identifiers[device]), None if percent is None else percent / 100
         if self._management is not None and device in self._uuids:
             with contextlib.suppress(self._core.Error, KeyError):
-                use = self._management.use(self._uuids[device])
+                use = self._management.use(self._uuids[device], with_utilisation)
                 share = use.utilisation_percent / 100 if use.utilisation_percent >= 0 else None
                 if not use.processes_known:
                     return None, share

@@ -4,7 +4,7 @@ Standard output is not used because vendor libraries print there. The worker con
 answers one request at a time. Requests have the key `do`, answers `did`.
 
     worker     {"did": "hello", "pid": 4711}
-    conductor  {"do": "probe"}
+    conductor  {"do": "probe", "launcher": null, "gpus": ["gpu0"], "interfaces": ["copy"], "granted": []}
     worker     {"did": "probe", "capabilities": {…}, "libraries": [{…}, …], "method_version": 1}
     conductor  {"do": "measure", "case": {…identity…}, "budget_s": 0.5, "precision": 0.01, "rounds": 3,
                 "key": 12, "fresh": false, "uuids": {"gpu0": "GPU-…"}}
@@ -13,6 +13,7 @@ answers one request at a time. Requests have the key `do`, answers `did`.
     worker     {"did": "places", "places": [{"gpus": {"gpu0": "GPU-…"}}, {"gpus": {…}, "allowed": [0]}]}
     conductor  {"do": "stop"}
 
+A probe tries what the request names, and everything where it lacks a list (work/capabilities.py, Asked).
 A request to measure is a `CaseRequest` (request.py), which says what its fields mean.
 `places`, of ranks alone, tells what each can use (rank_places.py): `allowed` has the cores of a rank that
 cannot be bound to its own.

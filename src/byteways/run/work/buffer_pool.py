@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -11,14 +11,15 @@ from byteways import _core
 from byteways.plan.case import Buffer as PlannedBuffer
 from byteways.plan.case import Case, Flow
 from byteways.plan.footprint import bytes_of_buffers
-from byteways.plan.interfaces import moves_pages, one_buffer
+from byteways.plan.interfaces import INTERFACES, moves_pages, one_buffer
+from byteways.plan.memory import LOCKED
 from byteways.run.work.exporter import Exports
 
 if TYPE_CHECKING:
     from byteways._core import Buffer, Session
 
-#: Host memory kinds that are page-locked at allocation.
-LOCKED = ("pinned", "pinned-noncoherent", "write-combined", "registered")
+#: Interfaces whose operations rotate over the smaller of source and destination.
+ANY_SIZE = ("copy", "kernel", "kernel-bulk")
 #: Fraction of a device's memory that pooled buffers may occupy.
 KEPT_PART = 0.5
 
@@ -44,6 +45,19 @@ def _roles(case: Case, flow: Flow) -> list[tuple[str, PlannedBuffer]]:
     *sources, destination = case.buffers_of(flow)
     named = zip(("source", "second source"), sources, strict=False)
     return [*named, ("destination", destination)]
+
+
+def _any_size_is_enough(case: Case, flow: Flow) -> bool:
+    """Whether a page-locked buffer of the flow may be larger than it has to be.
+
+    Operations rotate over as many slots as the smaller buffer has: the other end, of just the right size,
+    decides. A chase walks over the size of its case.
+    """
+    interface = case.interface_of(flow)
+    if one_buffer(interface):
+        return INTERFACES[interface].walks
+    exact = [buffer for buffer in case.buffers_of(flow) if buffer.memory not in LOCKED]
+    return interface in ANY_SIZE and bool(exact)
 
 
 class BufferPool:
@@ -105,27 +119,50 @@ class BufferPool:
         Raises:
             OutOfMemoryError: The buffers do not fit even with an empty pool.
         """
-        used: Counter[tuple[PlannedBuffer, str]] = Counter()
-        keys: list[tuple[PoolKey, int]] = []
-        for flow in case.flows:
-            sides = _sides(case, flow)
-            sizes = bytes_of_buffers(case, flow, cache_bytes)
-            for (role, buffer), wanted in zip(sides, sizes, strict=False):
-                size = wanted if buffer.memory in LOCKED else 0
-                opened = buffer.memory == "ipc"
-                user = flow.executor if opened else self._first_gpus.get(flow.executor, "")
-                keys.append(((buffer, role, used[buffer, role], size, user), wanted))
-                used[buffer, role] += 1
+        keys = self._keys(case, cache_bytes)
         made = self._made
         taken = self._all(keys)
         if taken is None:
             # Outside the except block: inside, the traceback would keep the buffers taken so far alive.
             self.clear()
+            keys = self._keys(case, cache_bytes)
             taken = [self._take(key, wanted, keys) for key, wanted in keys]
         self.all_new = self._made - made >= len(keys)
         left = iter(taken)
         flows = [tuple(itertools.islice(left, len(_sides(case, flow)))) for flow in case.flows]
         return [held if len(held) > 1 else held * 2 for held in flows]
+
+    def _keys(self, case: Case, cache_bytes: Callable[[str], int]) -> list[tuple[PoolKey, int]]:
+        """Returns a key for each buffer of the case, none twice, and the bytes of the buffer."""
+        keys: list[tuple[PoolKey, int]] = []
+        for flow in case.flows:
+            sides = _sides(case, flow)
+            sizes = bytes_of_buffers(case, flow, cache_bytes)
+            any_size = _any_size_is_enough(case, flow)
+            for (role, buffer), wanted in zip(sides, sizes, strict=False):
+                size = wanted if buffer.memory in LOCKED else 0
+                opened = buffer.memory == "ipc"
+                user = flow.executor if opened else self._first_gpus.get(flow.executor, "")
+                taken = {key for key, _ in keys}
+                numbered = ((buffer, role, number, size, user) for number in itertools.count())
+                key = next(key for key in numbered if key not in taken)
+                larger = self._larger(key, wanted, taken) if size and any_size else None
+                keys.append(larger or (key, wanted))
+        return keys
+
+    def _larger(self, key: PoolKey, wanted: int, taken: set[PoolKey]) -> tuple[PoolKey, int] | None:
+        """Returns the smallest kept buffer that the case has not taken and that has room; None if none."""
+        able = [
+            (held.bytes, other)
+            for other, held in self._buffers.items()
+            if (other[0], other[1], other[4]) == (key[0], key[1], key[4])
+            and other not in taken
+            and held.bytes >= wanted
+        ]
+        if not able:
+            return None
+        size, found = min(able, key=lambda one: one[0])
+        return found, size
 
     def _all(self, keys: list[tuple[PoolKey, int]]) -> list[Buffer] | None:
         """Returns all buffers; None if memory runs out."""

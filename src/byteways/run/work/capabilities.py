@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
-from collections.abc import Sequence
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -52,12 +55,40 @@ def list_devices(devices: Sequence[Device]) -> dict[str, dict[str, Any]]:
     }
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a probe is to try; None: everything.
+
+    `gpus` are names: of the others only the fields are returned. `granted` are memory kinds that are opened
+    to each GPU separately. `launcher` is the user's command that starts ranks; None: search for one.
+    """
+
+    launcher: str | None = None
+    gpus: Collection[str] | None = None
+    interfaces: Collection[str] | None = None
+    granted: Collection[str] | None = None
+
+    @classmethod
+    def of(cls, request: Mapping[str, Any]) -> Asked:
+        """Returns what a conductor's message asks for."""
+        return cls(*(request.get(name) for name in ("launcher", "gpus", "interfaces", "granted")))
+
+    def interface_names(self) -> list[str]:
+        """Returns the interfaces to try, in the order of their table."""
+        return [name for name in INTERFACES if self.interfaces is None or name in self.interfaces]
+
+    def granted_memory(self) -> list[str]:
+        """Returns the memory kinds to try between GPUs, beside what peer access covers."""
+        return [
+            kind for kind in MEMORIES if needs_grant(kind) and (self.granted is None or kind in self.granted)
+        ]
+
+
 def describe(
     session: Session,
     every: Sequence[Device],
     host_bytes: int,
-    launcher: str | None = None,
-    gpus: Sequence[str] | None = None,
+    asked: Asked,
 ) -> dict[str, Any]:
     """Returns `capabilities` (fields of topology.model.Capabilities), `libraries` and `method_version` as
     JSON data.
@@ -66,19 +97,24 @@ def describe(
         session: Has every runtime of the machine.
         every: The devices of this host.
         host_bytes: Usable host memory.
-        launcher: The user's command that starts ranks; None: search for one.
-        gpus: The GPUs to try; None: all. Of the others only the fields are returned.
+        asked: What to try.
     """
-    devices = [one for one in every if one.runtime == "host" or gpus is None or one.name in gpus]
+    devices = [one for one in every if one.runtime == "host" or asked.gpus is None or one.name in asked.gpus]
     gpus = [device.name for device in devices if device.runtime != "host"]
+    if not session.virtual_time:  # which passes for one caller at a time
+        _open_at_once(session, gpus)
     caches = last_level_caches(devices, session.virtual_time)
     lost = {
         architecture: compile_in_child(architecture, kernel_cache())
         for architecture in risky_architectures(devices, session.libraries)
     }
-    vendors = dict.fromkeys(device.runtime for device in devices if device.runtime != "host")
-    reports = {vendor: _xccl_report(vendor, session.virtual_time) for vendor in vendors}
-    plain = {vendor: _plain_copy(session, vendor) for vendor in vendors}
+    first_gpus: dict[str, Device] = {}
+    for device in devices:
+        if device.runtime != "host":
+            first_gpus.setdefault(device.runtime, device)
+    with_xccl = any(INTERFACES[name].library == "xccl" for name in asked.interface_names())
+    reports = {vendor: _xccl_report(vendor, session.virtual_time) for vendor in first_gpus if with_xccl}
+    plain = {vendor: _plain_copy(session, gpu) for vendor, gpu in first_gpus.items()}
     return {
         "capabilities": {
             "devices": list_devices(every)
@@ -97,11 +133,11 @@ def describe(
                 for device in devices
             },
             "interface": {
-                device.name: _interfaces(session, device, lost.get(device.architecture, ""), launcher)
+                device.name: _interfaces(session, device, lost.get(device.architecture, ""), asked)
                 for device in devices
             },
             "peer": _peers(session, gpus),
-            "granted": _granted(session, gpus),
+            "granted": _granted(session, gpus, asked.granted_memory()),
             "pageable_access": {device.name: device.pageable_access for device in every},
             "host_access": {device.name: device.host_access for device in every if device.runtime != "host"},
             "copy_engines": _copy_engines(session, gpus),
@@ -123,6 +159,23 @@ def describe(
     }
 
 
+def _open_at_once(session: Session, gpus: Sequence[str]) -> None:
+    """Opens GPUs concurrently: each takes up to a second, in which its driver initialises it.
+
+    An error is left to what uses the GPU next.
+    """
+
+    def open_one(gpu: str) -> None:
+        with contextlib.suppress(_core.Error):
+            session.free_bytes(gpu)
+
+    threads = [threading.Thread(target=open_one, args=(gpu,)) for gpu in gpus]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def _device(session: Session, device: Device) -> dict[str, Any]:
     """Returns the device's fields; for a GPU also its free memory in bytes, 0 if unknown."""
     fields = _fields(device, _DEVICE_FIELDS)
@@ -134,18 +187,17 @@ def _device(session: Session, device: Device) -> dict[str, Any]:
     return fields
 
 
-def _interfaces(
-    session: Session, device: Device, lost: str = "", launcher: str | None = None
-) -> dict[str, Any]:
-    """Returns what the device can execute, by interface.
+def _interfaces(session: Session, device: Device, lost: str = "", asked: Asked = Asked()) -> dict[str, Any]:
+    """Returns what the device can execute, by interface that is asked for.
 
     Args:
         lost: Why the child that compiled the device's kernels failed; empty if it succeeded.
-        launcher: As for describe().
+        asked: As for describe().
     """
     on_host = device.runtime == "host"
     offers = {}
-    for name, interface in INTERFACES.items():
+    for name in asked.interface_names():
+        interface = INTERFACES[name]
         kernels = interface.kernels.get("cpu" if on_host else "gpu")
         if kernels is None:
             reason = f"{name} is executed by a {'GPU' if on_host else 'CPU'}"
@@ -155,7 +207,7 @@ def _interfaces(
             offers[name] = _xccl_offer(device.runtime, session.virtual_time)
             continue
         if interface.worker != "native" and interface.library != "direct":
-            offers[name] = _library_offer(interface.worker, session.virtual_time, launcher)
+            offers[name] = _library_offer(interface.worker, session.virtual_time, asked.launcher)
             continue
         if name == "open-ipc" and (obstacle := session.handle_obstacle(device.name)):
             offers[name] = {"available": False, "reason": obstacle}
@@ -235,13 +287,12 @@ def _peers(session: Session, gpus: list[str]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _granted(session: Session, gpus: list[str]) -> dict[str, dict[str, dict[str, Any]]]:
+def _granted(
+    session: Session, gpus: list[str], memories: Sequence[str]
+) -> dict[str, dict[str, dict[str, Any]]]:
     """Tests peer access for memory kinds that must be opened to each GPU separately."""
     kinds = {
-        owner: [
-            memory for memory in MEMORIES if needs_grant(memory) and session.offers(owner, memory).available
-        ]
-        for owner in gpus
+        owner: [memory for memory in memories if session.offers(owner, memory).available] for owner in gpus
     }
     return {
         executor: {
@@ -261,15 +312,13 @@ def _proved(session: Session, executor: str, owner: str, memory: str) -> dict[st
         return {"available": False, "reason": str(error)}
 
 
-def _plain_copy(session: Session, runtime: str) -> dict[str, Any]:
+def _plain_copy(session: Session, gpu: Device) -> dict[str, Any]:
     """Tries a copy of unregistered host memory: HIP on an APU refuses what other runtimes stage.
 
     What it answers to its own arguments is no error of a device, which goes on. Any other error is left to
     the cases that meet it.
     """
-    cpu, gpu = (
-        next(device for device in session.devices if device.runtime == name) for name in ("host", runtime)
-    )
+    cpu = next(device for device in session.devices if device.runtime == "host")
     options = _core.MeasureOptions()
     options.budget_s, options.max_samples = 0.0, 1
     try:

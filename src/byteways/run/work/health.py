@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 #: Fraction of a case's bytes that link counters must show. Packets count data only, so the case's bytes are a
 #: lower bound; 10 % tolerance for counters that update late.
 LEAST_COUNTED = 0.9
-#: Age up to which the reading after one case serves as the reading before the next.
-FRESH_S = 0.5
 #: Least bytes of a case over a link to judge its counters: below, other traffic dominates.
 COUNTERS_JUDGED_FROM_BYTES = 64 << 20
 

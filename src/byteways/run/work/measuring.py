@@ -16,7 +16,7 @@ from byteways.plan.interfaces import is_memory_step, metric_of, moves_pages
 from byteways.plan.memory import is_managed
 from byteways.plan.pieces import pieces_of
 from byteways.plan.relays import paths_of
-from byteways.run.shared.health_users import GpuUsers
+from byteways.run.shared.health_users import FRESH_S, GpuUsers
 from byteways.run.shared.library_paths import library_directories
 from byteways.run.shared.request import CaseRequest
 from byteways.run.shared.simulator import simulator_path
@@ -25,7 +25,7 @@ from byteways.run.work.buffer_pool import BufferPool
 from byteways.run.work.energy import EnergyMeter
 from byteways.run.work.exporter import Exporter, ExporterLost, Exports, SimulatedExporter
 from byteways.run.work.failures import failed_by, skipped
-from byteways.run.work.health import FRESH_S, HealthMonitor, devices_of
+from byteways.run.work.health import HealthMonitor, devices_of
 from byteways.run.work.measurer import SessionMeasurer, flow_options, open_session
 from byteways.run.work.outcome import misplaced, on_other_pages, outcome_of
 from byteways.run.work.outcome_fields import Outcome

@@ -16,7 +16,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -91,7 +91,7 @@ class Worker:
         if request["do"] == "devices":
             return self._devices()
         if request["do"] == "probe":
-            return self._probe(request.get("launcher"), request.get("gpus"))
+            return self._probe(request)
         if request["do"] == "choices":
             return {"did": "choices", "choices": self._open_ranks().choices(request)}
         return self._measure(request)
@@ -104,14 +104,14 @@ class Worker:
         except Exception as error:
             return {"did": "devices", **refused(error)}
 
-    def _probe(self, launcher: str | None, gpus: Sequence[str] | None) -> dict[str, Any]:
-        from byteways.run.work.capabilities import describe
+    def _probe(self, request: dict[str, Any]) -> dict[str, Any]:
+        from byteways.run.work.capabilities import Asked, describe
 
         try:
-            measurer = self._open()
-            found = describe(measurer.session, measurer.devices, measurer.host_bytes, launcher, gpus)
+            measurer, asked = self._open(), Asked.of(request)
+            found = describe(measurer.session, measurer.devices, measurer.host_bytes, asked)
             # What proves peer access may ruin a GPU of this process: a new worker measures the others.
-            leaving = {"leaving": True} if measurer.broken() else {}
+            leaving = {"leaving": True} if measurer.broken(asked.gpus) else {}
             return {"did": "probe", **found, **leaving}
         except Exception as error:
             return {"did": "probe", **refused(error)}
