@@ -735,6 +735,38 @@ def test_lists_in_use_are_not_waited_for() -> None:
     assert right and busy == {str(of.BUSY): 6} and calls == 65
 
 
+def test_kernels_reach_the_memory_of_peers_that_is_open_to_them() -> None:
+    """Catches a kernel without access to the memory of another GPU, which ends the context of its own."""
+    lines = [line.replace("path host", "path gpu1") for line in KERNELS]
+
+    def scene(program: Program) -> Any:
+        plan, stream = program.open(*lines), program.stream()
+        _, target, data = filled(program)
+        program.gpu(1)
+        others, pool, of_pool = program.device(len(data)), ctypes.c_void_p(), ctypes.c_void_p()
+        program.call("cuDeviceGetDefaultMemPool", "", ctypes.byref(pool), 1)
+        size = ctypes.c_size_t(len(data))
+        program.call("cuMemAllocFromPoolAsync", "", ctypes.byref(of_pool), size, pool, None)
+        program.gpu(0)
+        methods, right = [], []
+        for source, prepare in ((others, False), (others, True), (of_pool.value or 0, True)):
+            if prepare:
+                assert program.library.bw_plan_prepare(plan) == 0
+            of.write(source, data)
+            of.write(target, bytes(len(data)))
+            blocks = in_a_row(target, 16), spread(source, 16), BLOCK, stream, plan
+            choice = program.choose(*blocks)
+            assert not isinstance(choice, int) and program.copy_uniform(*blocks) == 0
+            program.synchronize(stream)
+            methods.append([choice.method, choice.fallback])
+            right.append(of.read(target, 16 * BLOCK) == gathered(data, 16))
+        return methods, right
+
+    left_to_the_driver = [of.DEFAULT, of.MEMORY]
+    methods = [left_to_the_driver, [of.KERNEL, of.NONE], left_to_the_driver]
+    assert of.run(scene) == [methods, [True] * 3]
+
+
 @BOTH
 def test_a_capture_by_another_stream_is_not_disturbed(vendor: str) -> None:
     """Catches queries of events, which drivers refuse while a stream is captured in global mode."""

@@ -75,7 +75,7 @@ class HipCopies final : public Driver {
            status != kNotCapturing;
   }
   Extent extent(const void* data) const override {
-    Extent found{reinterpret_cast<std::uintptr_t>(data), 0, kUnknown};
+    Extent found{reinterpret_cast<std::uintptr_t>(data), 0, kUnknown, false};
     found.end = found.begin + 1;
     HipTable::PointerAttributes attributes{};
     if (quiet(table_.pointer_attributes(&attributes, data)) != 0) return found;
@@ -134,6 +134,7 @@ class HipCopies final : public Driver {
     retained_[static_cast<std::size_t>(gpu)].store(true, std::memory_order_release);
     return 0;
   }
+  bool is_active(int) const override { return true; }  // there are no contexts
   int allow_access(int gpu, int peer) override {
     int possible = 0;
     if (const int code = table_.can_access_peer(&possible, gpu, peer)) return code;
