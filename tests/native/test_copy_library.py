@@ -437,7 +437,7 @@ def test_a_plan_of_another_machine(difference: str) -> None:
     assert (code, right, fell_back) == (0, True, True) and warning
 
 
-def test_a_damaged_plan_is_an_error_with_its_line() -> None:
+def test_a_damaged_plan_is_an_error_with_its_line(tmp_path: Path) -> None:
     """Catches a plan that was cut or changed and is read all the same, or that ends the program."""
     text = of.checked("driver cuda 13.0 -", "gpu 0 GPU-0 0000:0a:00.0 Toy", *RELAYS)
     lines = text.splitlines(keepends=True)
@@ -460,9 +460,7 @@ def test_a_damaged_plan_is_an_error_with_its_line() -> None:
     ]
 
     def scene(program: Program) -> Any:
-        folder = Path(f"/dev/shm/byteways-plans-{os.getpid()}")
-        folder.mkdir()
-        path, answers = folder / "plan", []
+        path, answers = tmp_path / "plan", []
         damaged = [text[:cut] for cut in range(0, len(text), 7)]
         damaged += ["".join(lines[:k] + lines[k + 1 :]) for k in range(len(lines))]
         damaged += [text[:at] + chr(ord(text[at]) ^ 1) + text[at + 1 :] for at in range(0, len(text), 11)]
@@ -474,7 +472,6 @@ def test_a_damaged_plan_is_an_error_with_its_line() -> None:
                 answers.append([code, plan, program.last_error(), each[-60:]])
         path.unlink()
         missing = program.open_file(str(path)), program.last_error()
-        folder.rmdir()
         return answers, missing
 
     answers, ((code, plan), message) = of.run(scene)
