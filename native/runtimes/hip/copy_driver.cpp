@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <cstring>
@@ -201,15 +200,16 @@ class HipCopies final : public Driver {
 }  // namespace
 
 std::unique_ptr<Driver> open_hip(bool loaded, std::string& reason) {
-  const std::vector<std::string> names{"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
-                                       "libamdhip64.so.5"};
+  std::vector<std::string> names{"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
+                                 "libamdhip64.so.5"};
   if (loaded) {
-    const bool found = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    // Under its own name only: another name may be that of another copy on the machine.
+    std::erase_if(names, [](const std::string& name) {
       void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD);
       if (handle != nullptr) dlclose(handle);
-      return handle != nullptr;
+      return handle == nullptr;
     });
-    if (!found) return nullptr;
+    if (names.empty()) return nullptr;
   }
   LibraryReport report;
   const Library library =
