@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtimes/copy_driver.hpp"
@@ -55,10 +56,14 @@ class Extents {
   // The place that the range begins and ends in; kUnknown if the two differ.
   int place_of(std::uintptr_t begin, std::size_t bytes) {
     const Extent first = find(begin);
-    const int place = first.place;
-    if (first.end - begin >= bytes) return place;
-    return find(begin + bytes - 1).place == place ? place : kUnknown;
+    closed_ |= !first.open_to_peers;
+    if (first.end - begin >= bytes) return first.place;
+    const Extent& last = find(begin + bytes - 1);
+    closed_ |= !last.open_to_peers;
+    return last.place == first.place ? first.place : kUnknown;
   }
+  // Whether all memory since the last call of this function is open to peers.
+  bool all_open() { return !std::exchange(closed_, false); }
 
  private:
   static constexpr unsigned kPartBits = 21;  // 2 MiB, the granule of GPU memory
@@ -71,6 +76,7 @@ class Extents {
 
   const Driver* driver_;
   Known* known_;
+  bool closed_ = false;
 };
 
 }  // namespace byteways::copy_library

@@ -79,6 +79,13 @@ const Path* Plan::path_of(int from, int to, int by) const {
   return nullptr;
 }
 
+// Whether kernels of GPU `by` have access to memory of a place.
+bool Plan::reaches(const Prepared& prepared, int place, int by, bool open) {
+  if (place == kHost || place == by) return true;
+  const std::uint64_t reached = prepared.reached.load(std::memory_order_acquire);
+  return open && place < kMostPeers && (reached >> place & 1) != 0;
+}
+
 // What keeps a method that is faster from being used for this copy; BW_FALLBACK_NONE: nothing.
 int Plan::obstacle(const Grid& grid, const Request& request, const Prepared& prepared) {
   if (grid.method != BW_METHOD_RELAY && !prepared.works[static_cast<std::size_t>(grid.method)])
@@ -96,9 +103,10 @@ int Plan::obstacle(const Grid& grid, const Request& request, const Prepared& pre
     }
     case BW_METHOD_KERNEL:
     case BW_METHOD_BULK:
-      // Of another GPU's memory nobody knows whether a kernel here has access; to try would end the context.
-      for (const int end : {request.from, request.to})
-        if (end != kHost && end != request.by) return BW_FALLBACK_MEMORY;
+      // To memory without access a kernel would end the context.
+      if (!reaches(prepared, request.from, request.by, request.from_open) ||
+          !reaches(prepared, request.to, request.by, request.to_open))
+        return BW_FALLBACK_MEMORY;
       if ((request.seen->bits & 15) != 0) return BW_FALLBACK_NOT_ALIGNED;
       if (!request.capturing) return BW_FALLBACK_NONE;
       return prepared.kernels->has_room_for_graph(request.blocks, *request.seen) ? BW_FALLBACK_NONE
@@ -119,7 +127,7 @@ Choice Plan::choose(const Blocks& blocks, const Survey& seen, Stream stream, Req
   const Prepared* prepared =
       place.usable ? prepared_[static_cast<std::size_t>(place.gpu)].load(std::memory_order_acquire) : nullptr;
   if (prepared == nullptr) return driver_call(BW_FALLBACK_NOT_PREPARED);
-  request = {blocks, &seen, stream, kUnknown, kUnknown, place.gpu, false};
+  request = {blocks, &seen, stream, kUnknown, kUnknown, place.gpu, false, false, false};
   if (!locate(request)) return driver_call(BW_FALLBACK_MEMORY);
   const Path* path = path_of(request.from, request.to, request.by);
   if (path == nullptr || path->grids.empty()) return driver_call(BW_FALLBACK_NOT_MEASURED);
@@ -152,26 +160,20 @@ Choice Plan::choose(const Blocks& blocks, const Survey& seen, Stream stream, Req
 // Finds where all blocks are; false: they are not all of one pair of places.
 bool Plan::locate(Request& request) const {
   const Blocks& blocks = request.blocks;
-  Extents sources(*driver_);
-  bool first = true;
-  for (std::size_t k = 0; k < blocks.count; ++k) {
-    const std::size_t bytes = blocks.bytes(k);
-    if (bytes == 0) continue;
-    const int from = sources.place_of(blocks.source(k), bytes);
-    if (first) request.from = from;
-    if (from == kUnknown || from != request.from) return false;
-    first = false;
-  }
-  first = true;
-  for (std::size_t k = 0; k < blocks.count; ++k) {
-    const std::size_t bytes = blocks.bytes(k);
-    if (bytes == 0) continue;
-    const int to = sources.place_of(blocks.destination(k), bytes);
-    if (first) request.to = to;
-    if (to == kUnknown || to != request.to) return false;
-    first = false;
-  }
-  return !first;
+  Extents extents(*driver_);
+  const auto find = [&](int& place, bool& open, const auto& address) {
+    for (std::size_t k = 0; k < blocks.count; ++k) {
+      const std::size_t bytes = blocks.bytes(k);
+      if (bytes == 0) continue;
+      const int here = extents.place_of(address(k), bytes);
+      if (here == kUnknown || (place != kUnknown && here != place)) return false;
+      place = here;
+    }
+    open = extents.all_open();
+    return true;
+  };
+  return find(request.from, request.from_open, [&](std::size_t k) { return blocks.source(k); }) &&
+         find(request.to, request.to_open, [&](std::size_t k) { return blocks.destination(k); });
 }
 
 bool Plan::enqueue(const Request& request, Choice& choice, int* code) {

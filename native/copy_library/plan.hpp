@@ -27,6 +27,7 @@ struct Request {
   Stream stream;
   int from, to, by;  // GPUs of this process, kHost
   bool capturing;
+  bool from_open, to_open;  // whether GPUs with access may use all of the memory
 };
 
 struct Choice {
@@ -69,6 +70,7 @@ class Plan {
     Event fork = nullptr;
     std::unique_ptr<Kernels> kernels;  // nullptr: this GPU loads none
     std::array<bool, BW_METHODS> works{};
+    std::atomic<std::uint64_t> reached{0};  // GPUs whose memory kernels here have access to, a bit each
   };
 
   void bind(PlanFile& file);
@@ -76,11 +78,13 @@ class Plan {
   static std::string name_of(int place);
   const Path* path_of(int from, int to, int by) const;
   bool locate(Request& request) const;
+  static bool reaches(const Prepared& prepared, int place, int by, bool open);
   int obstacle(const Grid& grid, const Request& request, const Prepared& prepared);
   bool enqueue_on(const Request& request, const Prepared& prepared, Choice& choice, int* code);
   int copy_batch(const Request& request) const;
   int prove(int gpu, Prepared& prepared);
   bool proves(const Path& path, const Prepared& prepared, const Grid& grid, Stream stream);
+  void open_peers(int gpu, Prepared& prepared);
   void open_relays();
   bool may_relay(const Path& path, int peer);
   bool proves_relay(const Path& path, const Grid& grid);

@@ -40,7 +40,11 @@ unsigned char pattern(std::size_t at) { return static_cast<unsigned char>(at * 1
 int Plan::prepare(int gpu) {
   const std::lock_guard lock(preparation_);
   std::atomic<Prepared*>& slot = prepared_[static_cast<std::size_t>(gpu)];
-  if (slot.load() != nullptr || other_machine_ || is_switched_off()) return 0;
+  if (other_machine_ || is_switched_off()) return 0;
+  if (Prepared* before = slot.load()) {
+    open_peers(gpu, *before);
+    return 0;
+  }
   if (const int code = driver_->retain(gpu)) return code;
   const Current current(*driver_, gpu);
   if (current.failed() != 0) return current.failed();
@@ -61,9 +65,24 @@ int Plan::prepare(int gpu) {
     driver_->destroy_event(prepared->fork);
     return code;
   }
+  open_peers(gpu, *prepared);
   slot.store(prepared.release(), std::memory_order_release);
   open_relays();
   return 0;
+}
+
+// Gives kernels of a GPU access to the memory of others that the plan has paths to, and that this process
+// uses: a context on any other would take time and memory for nothing.
+void Plan::open_peers(int gpu, Prepared& prepared) {
+  std::uint64_t reached = 0;
+  for (const Path& path : paths_)
+    for (const int end : {path.from, path.to}) {
+      if (path.by != gpu || end == kHost || end == gpu || end >= kMostPeers || !driver_->is_active(end))
+        continue;
+      if (driver_->retain(end) == 0 && driver_->allow_access(gpu, end) == 0)
+        reached |= std::uint64_t{1} << end;
+    }
+  prepared.reached.store(reached, std::memory_order_release);
 }
 
 // Runs each method of this GPU's streams once, so that one which does not work here is not used.
@@ -112,7 +131,8 @@ bool Plan::proves(const Path& path, const Prepared& prepared, const Grid& grid, 
     to[k] = target.data() + 2 * k * bytes;
     from[k] = source.data() + 2 * (count - 1 - k) * bytes;
   }
-  Request request{{to, from, nullptr, bytes, count}, nullptr, stream, path.from, path.to, path.by, false};
+  Request request{
+      {to, from, nullptr, bytes, count}, nullptr, stream, path.from, path.to, path.by, false, false, false};
   const Survey found = survey(request.blocks);
   request.seen = &found;
   Choice choice{grid.method, BW_FALLBACK_NONE, 1e12, 0, &grid, grid.rows.data()};

@@ -21,6 +21,7 @@ inline constexpr int kNotReady = 600;  // CUDA_ERROR_NOT_READY, hipErrorNotReady
 struct Extent {
   std::uintptr_t begin = 0, end = 0;
   int place = kUnknown;
+  bool open_to_peers = false;  // memory of a GPU that all its peers with access may use
 };
 
 // The GPU of a stream. `usable`: the stream is of the primary context, which a plan was prepared for.
@@ -65,7 +66,9 @@ class Driver {
   virtual void restore(void* before) const = 0;
 
   // --- preparation; all for the current GPU
-  virtual int retain(int gpu) = 0;                  // its primary context, from now on until the process ends
+  virtual int retain(int gpu) = 0;  // its primary context, from now on until the process ends
+  virtual bool is_active(
+      int gpu) const = 0;  // whether the process uses the GPU: retaining costs nothing then
   virtual int allow_access(int gpu, int peer) = 0;  // of `gpu` to memory of `peer`; fine if it has it already
   virtual int allocate_device(void** data, std::size_t bytes) const = 0;
   virtual int free_device(void* data) const = 0;

@@ -108,6 +108,27 @@ def captured(program: Program, memory: Memory) -> dict[str, Any]:
     return {"codes": codes, "right": all(right), "calls": program.statistics(plan).calls[of.KERNEL]}
 
 
+def between_gpus(program: Program, memory: Memory) -> dict[str, Any]:
+    """Blocks that lie scattered on GPU 1, read from there by a kernel on GPU 0."""
+    lines = [line.replace("path host gpu0", "path gpu1 gpu0") for line in PLANS["kernel"][:5]]
+    stream = program.stream()
+    program.gpu(1)
+    others = program.device(memory.size)
+    program.gpu(0)
+    plan = program.open(*lines)
+    places = list(range(COUNT))
+    random.Random(8).shuffle(places)
+    row, scattered = [SIZE * k for k in range(COUNT)], [others + SIZE * place for place in places]
+    memory.clear()
+    codes = [
+        program.copy_uniform(scattered, [memory.source + at for at in row], SIZE, stream, plan),
+        program.copy_uniform([memory.device + at for at in row], scattered, SIZE, stream, plan),
+        program.library.bw_copy(memory.back, memory.device, memory.size, stream, plan),
+    ]
+    program.synchronize(stream)
+    return {"codes": codes, "right": memory.right, "calls": program.statistics(plan).calls[of.KERNEL]}
+
+
 def main() -> None:
     program = Program(None, "cuda")
     gpus = len(program.key()) - 1
@@ -117,6 +138,7 @@ def main() -> None:
     }
     found["captured"] = captured(program, small)
     if gpus > 1:
+        found["between GPUs"] = between_gpus(program, small)
         found["relay"] = round_trip(program, "relay", PLANS["relay"], Memory(program, LARGE))
     print(json.dumps(found))
 

@@ -29,5 +29,6 @@ def test_each_method_moves_the_right_bytes() -> None:
     for name, one in found.items():
         if name == "bulk" and one["warning"]:
             continue  # before sm_90
-        assert (one["codes"], one["right"], one["calls"]) == ([0, 0], True, 2), (name, one)
+        calls = 1 if name == "between GPUs" else 2
+        assert (set(one["codes"]), one["right"], one["calls"]) == ({0}, True, calls), (name, one)
         assert not one.get("warning"), (name, one)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -186,17 +187,15 @@ class Program:
 
     # --- the library
 
-    def open(self, *lines: str, folder: str = "") -> int:
+    def open(self, *lines: str) -> int:
         """Opens a plan of this machine with these further lines."""
         return self.open_text(checked(*self.key(), *lines))
 
     def open_text(self, text: str) -> int:
-        path = f"/dev/shm/byteways-plan-{os.getpid()}"
-        Path(path).write_text(text, encoding="utf-8")
-        try:
-            code, plan = self.open_file(path)
-        finally:
-            Path(path).unlink()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "machine.plan"
+            path.write_text(text, encoding="utf-8")
+            code, plan = self.open_file(str(path))
         assert code == 0, self.last_error()
         return plan
 

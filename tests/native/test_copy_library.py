@@ -437,9 +437,10 @@ def test_a_plan_of_another_machine(difference: str) -> None:
     assert (code, right, fell_back) == (0, True, True) and warning
 
 
-def test_a_damaged_plan_is_an_error_with_its_line() -> None:
+def test_a_damaged_plan_is_an_error_with_its_line(tmp_path: Path) -> None:
     """Catches a plan that was cut or changed and is read all the same, or that ends the program."""
-    text = of.checked("driver cuda 13.0 -", "gpu 0 GPU-0 0000:0a:00.0 Toy", *RELAYS)
+    gpus = ("gpu 0 GPU-0 0000:0a:00.0 Toy", "gpu 1 GPU-1 0000:8b:00.0 Toy")
+    text = of.checked("driver cuda 13.0 -", *gpus, *RELAYS)
     lines = text.splitlines(keepends=True)
     wrong = [
         ["driver cuda"],
@@ -460,9 +461,7 @@ def test_a_damaged_plan_is_an_error_with_its_line() -> None:
     ]
 
     def scene(program: Program) -> Any:
-        folder = Path(f"/dev/shm/byteways-plans-{os.getpid()}")
-        folder.mkdir()
-        path, answers = folder / "plan", []
+        path, answers = tmp_path / "plan", []
         damaged = [text[:cut] for cut in range(0, len(text), 7)]
         damaged += ["".join(lines[:k] + lines[k + 1 :]) for k in range(len(lines))]
         damaged += [text[:at] + chr(ord(text[at]) ^ 1) + text[at + 1 :] for at in range(0, len(text), 11)]
@@ -472,14 +471,14 @@ def test_a_damaged_plan_is_an_error_with_its_line() -> None:
             code, plan = program.open_file(str(path))
             if code != of.DAMAGED or plan or not re.search(r"line \d+: .", program.last_error()):
                 answers.append([code, plan, program.last_error(), each[-60:]])
+        path.write_text(text, encoding="utf-8")
+        whole = program.open_file(str(path))[0]
         path.unlink()
         missing = program.open_file(str(path)), program.last_error()
-        folder.rmdir()
-        return answers, missing
+        return answers, whole, missing
 
-    answers, ((code, plan), message) = of.run(scene)
-    # What was cut is no plan but where nothing of it is missing.
-    assert [answer for answer in answers if not text.endswith(answer[3])] == []
+    answers, whole, ((code, plan), message) = of.run(scene)
+    assert answers == [] and whole == 0
     assert (code, plan) == (of.NOT_READ, 0) and "No such file" in message
 
 
@@ -733,6 +732,38 @@ def test_lists_in_use_are_not_waited_for() -> None:
 
     right, busy, calls = of.run(scene)
     assert right and busy == {str(of.BUSY): 6} and calls == 65
+
+
+def test_kernels_reach_the_memory_of_peers_that_is_open_to_them() -> None:
+    """Catches a kernel without access to the memory of another GPU, which ends the context of its own."""
+    lines = [line.replace("path host", "path gpu1") for line in KERNELS]
+
+    def scene(program: Program) -> Any:
+        plan, stream = program.open(*lines), program.stream()
+        _, target, data = filled(program)
+        program.gpu(1)
+        others, pool, of_pool = program.device(len(data)), ctypes.c_void_p(), ctypes.c_void_p()
+        program.call("cuDeviceGetDefaultMemPool", "", ctypes.byref(pool), 1)
+        size = ctypes.c_size_t(len(data))
+        program.call("cuMemAllocFromPoolAsync", "", ctypes.byref(of_pool), size, pool, None)
+        program.gpu(0)
+        methods, right = [], []
+        for source, prepare in ((others, False), (others, True), (of_pool.value or 0, True)):
+            if prepare:
+                assert program.library.bw_plan_prepare(plan) == 0
+            of.write(source, data)
+            of.write(target, bytes(len(data)))
+            blocks = in_a_row(target, 16), spread(source, 16), BLOCK, stream, plan
+            choice = program.choose(*blocks)
+            assert not isinstance(choice, int) and program.copy_uniform(*blocks) == 0
+            program.synchronize(stream)
+            methods.append([choice.method, choice.fallback])
+            right.append(of.read(target, 16 * BLOCK) == gathered(data, 16))
+        return methods, right
+
+    left_to_the_driver = [of.DEFAULT, of.MEMORY]
+    methods = [left_to_the_driver, [of.KERNEL, of.NONE], left_to_the_driver]
+    assert of.run(scene) == [methods, [True] * 3]
 
 
 @BOTH

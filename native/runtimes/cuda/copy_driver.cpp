@@ -18,8 +18,8 @@ namespace {
 using cuda::CudaTable;
 
 // CU_POINTER_ATTRIBUTE_*, CU_MEMORYTYPE_*, CU_STREAM_LEGACY, CU_STREAM_CAPTURE_STATUS_NONE
-constexpr int kMemoryType = 2, kDevicePointer = 3, kIsManaged = 8, kOrdinal = 9, kRangeStart = 11,
-              kRangeBytes = 12;
+constexpr int kMemoryType = 2, kDevicePointer = 3, kIsManaged = 8, kOrdinal = 9, kIsLegacyIpc = 10,
+              kRangeStart = 11, kRangeBytes = 12;
 constexpr unsigned kTypeHost = 1, kTypeDevice = 2;
 constexpr std::uintptr_t kLegacyStream = 1;
 constexpr int kCaptureRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
@@ -111,18 +111,21 @@ class CudaCopies final : public Driver {
   }
   Extent extent(const void* data) const override {
     unsigned type = 0;
-    int managed = 0, ordinal = 0;
+    int managed = 0, ordinal = 0, legacy = 0;
     void *start = nullptr, *device_pointer = nullptr;
     std::size_t bytes = 0;
-    int attributes[] = {kMemoryType, kIsManaged, kOrdinal, kRangeStart, kRangeBytes, kDevicePointer};
-    void* values[] = {&type, &managed, &ordinal, &start, &bytes, &device_pointer};
-    Extent found{reinterpret_cast<std::uintptr_t>(data), 0, kUnknown};
+    int attributes[] = {kMemoryType, kIsManaged,  kOrdinal,      kIsLegacyIpc,
+                        kRangeStart, kRangeBytes, kDevicePointer};
+    void* values[] = {&type, &managed, &ordinal, &legacy, &start, &bytes, &device_pointer};
+    Extent found{reinterpret_cast<std::uintptr_t>(data), 0, kUnknown, false};
     found.end = found.begin + 1;
-    if (table_.pointer_attributes(6, attributes, values, data) != 0) return found;
+    if (table_.pointer_attributes(7, attributes, values, data) != 0) return found;
     // Kernels use the addresses of the caller: memory whose address on the GPU differs is left to the driver.
     if (managed != 0 || device_pointer != data) return found;
     if (type == kTypeHost) found.place = kHost;
     if (type == kTypeDevice) found.place = ordinal;
+    // Of cuMemAlloc: pools and mapped memory are opened to each GPU by themselves.
+    found.open_to_peers = type == kTypeDevice && legacy != 0;
     const auto first = reinterpret_cast<std::uintptr_t>(start);
     if (bytes != 0 && first <= found.begin && found.begin - first < bytes) {
       found.begin = first;
@@ -172,6 +175,11 @@ class CudaCopies final : public Driver {
     if (const int code = table_.retain_context(&context, handle(gpu))) return code;
     primaries_[static_cast<std::size_t>(gpu)].store(context, std::memory_order_release);
     return 0;
+  }
+  bool is_active(int gpu) const override {
+    unsigned flags = 0;
+    int active = 0;
+    return table_.context_state && table_.context_state(handle(gpu), &flags, &active) == 0 && active != 0;
   }
   int allow_access(int gpu, int peer) override {
     int possible = 0;

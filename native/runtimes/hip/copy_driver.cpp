@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <cstring>
@@ -75,7 +74,7 @@ class HipCopies final : public Driver {
            status != kNotCapturing;
   }
   Extent extent(const void* data) const override {
-    Extent found{reinterpret_cast<std::uintptr_t>(data), 0, kUnknown};
+    Extent found{reinterpret_cast<std::uintptr_t>(data), 0, kUnknown, false};
     found.end = found.begin + 1;
     HipTable::PointerAttributes attributes{};
     if (quiet(table_.pointer_attributes(&attributes, data)) != 0) return found;
@@ -134,6 +133,7 @@ class HipCopies final : public Driver {
     retained_[static_cast<std::size_t>(gpu)].store(true, std::memory_order_release);
     return 0;
   }
+  bool is_active(int) const override { return true; }  // there are no contexts
   int allow_access(int gpu, int peer) override {
     int possible = 0;
     if (const int code = table_.can_access_peer(&possible, gpu, peer)) return code;
@@ -200,15 +200,16 @@ class HipCopies final : public Driver {
 }  // namespace
 
 std::unique_ptr<Driver> open_hip(bool loaded, std::string& reason) {
-  const std::vector<std::string> names{"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
-                                       "libamdhip64.so.5"};
+  std::vector<std::string> names{"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
+                                 "libamdhip64.so.5"};
   if (loaded) {
-    const bool found = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    // Under its own name only: another name may be that of another copy on the machine.
+    std::erase_if(names, [](const std::string& name) {
       void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD);
       if (handle != nullptr) dlclose(handle);
-      return handle != nullptr;
+      return handle == nullptr;
     });
-    if (!found) return nullptr;
+    if (names.empty()) return nullptr;
   }
   LibraryReport report;
   const Library library =

@@ -30,7 +30,8 @@ namespace {
 struct Visible {
   std::mutex mutex;
   std::atomic<bool> initialised{false};
-  std::vector<int> gpus;  // by ordinal; read from the environment at the first cuInit
+  std::vector<int> gpus;                   // by ordinal; read from the environment at the first cuInit
+  std::atomic<std::uint64_t> retained{0};  // GPUs whose primary context is in use, a bit each
 };
 Visible& visible() {
   static Visible state;
@@ -105,7 +106,8 @@ int attribute_of(const Model& model, int attribute) {
 
 // CU_POINTER_ATTRIBUTE_*
 constexpr int kPointerMemoryType = 2, kPointerDeviceAddress = 3, kPointerIsManaged = 8,
-              kPointerDeviceOrdinal = 9, kPointerRangeStart = 11, kPointerRangeBytes = 12;
+              kPointerDeviceOrdinal = 9, kPointerIsLegacyIpc = 10, kPointerRangeStart = 11,
+              kPointerRangeBytes = 12;
 
 int word_of(int number, const char** to, const char* ErrorWords::* column) {
   const ErrorWords* words = error_words(number);
@@ -238,6 +240,15 @@ int cuDevicePrimaryCtxRetain(Context* context, Device device) {
   return answer([&] {
     world();
     give(context, context_of(gpu_of(device)));
+    visible().retained |= std::uint64_t{1} << gpu_of(device);
+  });
+}
+
+int cuDevicePrimaryCtxGetState(Device device, unsigned* flags, int* active) {
+  return answer([&] {
+    world();
+    give(flags, 0u);
+    give(active, static_cast<int>(visible().retained >> gpu_of(device) & 1));
   });
 }
 
@@ -321,6 +332,10 @@ int cuPointerGetAttributes(unsigned count, int* attributes, void** values, const
           break;
         case kPointerDeviceOrdinal:
           *static_cast<int*>(values[k]) = known && is_device(extent->kind) ? device_of(extent->owner) : 0;
+          break;
+        case kPointerIsLegacyIpc:
+          *static_cast<int*>(values[k]) =
+              known && is_device(extent->kind) && !needs_grant(extent->kind) ? 1 : 0;
           break;
         case kPointerRangeStart:
           *static_cast<const void**>(values[k]) = known ? extent->data : nullptr;
