@@ -53,6 +53,7 @@ struct Traits {
   std::uint64_t entries_per_operation = 1, entries_per_batch = 0;
   std::uint64_t least_batch = 1;  // fewest operations of a batch
   bool synchronous = false;       // enqueue() uses no stream and returns when its operations have completed
+  bool works_in_call = false;     // … as a part of it is work of the caller's: a gate would hold back nothing
   std::string concurrency_obstacle;  // why it cannot run concurrently with other flows; empty: it can
   bool fixed_cost = true;            // a batch costs time beside its operations, which a slope removes
   bool can_pipeline = true;          // a batch may be enqueued while the previous one still runs

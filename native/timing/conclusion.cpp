@@ -58,6 +58,7 @@ void add_warnings(Measurement& m, const Evidence& found) {
   // The host's wait is what is timed, which a gate would only delay; or no queue holds a whole operation,
   // whose calls then are a part of its time.
   const bool meant = first.completion == Completion::awaited || first.most_held(kTakenEntries) == 0 ||
+                     first.mover->traits().works_in_call ||
                      (first.completion == Completion::synchronous && first.mover->traits().time_is_result());
   if (found.sampler.held_ns() > 0)
     m.warnings.push_back({"gate-slows", found.sampler.held_ns(), m.time_ns.median, "ns"});

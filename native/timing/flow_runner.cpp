@@ -121,7 +121,7 @@ std::uint64_t FlowRunner::queue_entries(std::uint64_t count) const {
 std::uint64_t FlowRunner::most_held(std::uint64_t others) const {
   const std::uint64_t each = queue_entries(2) - queue_entries(1);
   if (each == 0) return UINT64_MAX / 4;
-  const std::uint64_t depth = std::max<std::uint64_t>(runtime().queue_depth(device().ordinal), others);
+  const std::uint64_t depth = std::max<std::uint64_t>(runtime().queue_depth(device().ordinal), others + 1);
   return (depth - others) / each;
 }
 

@@ -144,7 +144,7 @@ std::uint64_t SingleSampler::most_operations() const {
   if (runner_->mover->traits().changes_residency)
     return std::max<std::uint64_t>(1, runner_->mover->traits().rotation / (slope_ ? 2 : 1));
   if (runner_->completion == Completion::awaited) return UINT64_MAX / 4;
-  return std::max<std::uint64_t>(1, runner_->most_held(kTakenEntries) / (slope_ ? 2 : 1));
+  return runner_->most_held(kTakenEntries) / (slope_ ? 2 : 1);
 }
 
 void SingleSampler::choose_batch() {
@@ -157,10 +157,10 @@ void SingleSampler::choose_batch() {
   // A step that moves no data and runs once has no fixed cost that a slope could remove.
   if (chase && runner_->mover->traits().changes_residency) slope_ = false;
   slope_ = team_->agree_all("slope", slope_);
-  // An operation of very many entries would wait for the gate, which waits for it.
-  const bool too_long = runner_->most_held(kTakenEntries) < (slope_ ? 2 : 1);
-  if (team_->agree_any("operations longer than a queue", too_long)) gated_ = false;
-  const std::uint64_t most = team_->agree_min("room for a batch", most_operations());
+  const std::uint64_t room = team_->agree_min("room for a batch", most_operations());
+  if (room == 0)
+    gated_ = false;  // an operation of very many entries would wait for the gate, which waits for it
+  const std::uint64_t most = std::max<std::uint64_t>(1, room);
   if (options_->batch == 0)
     grow_batch(most);
   else

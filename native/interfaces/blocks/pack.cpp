@@ -80,7 +80,7 @@ class PackBlocks final : public BlocksMover {
   }
 
   void describe() {
-    traits_.synchronous = true;
+    traits_.synchronous = traits_.works_in_call = true;
     traits_.entries_per_operation = 0;
     traits_.entries_per_batch = 1;
     traits_.concurrency_obstacle = "its CPU threads are waited for";

@@ -102,7 +102,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "copy-blocks": Interface(
         "explicit",
-        "the vendor's asynchronous copy call for each of many scattered blocks, or one call for all",
+        "the vendor's copy call for each of many scattered blocks, or one for all",
         {"gpu": ()},
         (*MIXED_BLOCKS, opt.STREAM, opt.PACE, opt.SUBMIT),
         by_call=True,
@@ -112,14 +112,14 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "kernel-blocks": Interface(
         "direct access",
-        "loads and stores of a GPU kernel that reads a list of scattered blocks",
+        "loads and stores of a GPU kernel, of a list of scattered blocks",
         {"gpu": ("copy_blocks", "copy_blocks_resident")},
         (*MIXED_BLOCKS, opt.BLOCKS, opt.THREADS, opt.STREAM, opt.PACE),
         refused="runs on a GPU, and {executor} is a CPU (a CPU executes memcpy-blocks)",
     ),
     "bulk-blocks": Interface(
         "direct access",
-        "bulk-copy instructions of a GPU kernel that reads a list of scattered blocks",
+        "bulk-copy instructions of a GPU kernel, of a list of scattered blocks",
         {"gpu": ("copy_blocks_bulk",)},
         (*MIXED_BLOCKS, opt.BLOCKS, opt.CHUNK_BYTES, opt.STAGES, opt.STREAM, opt.PACE),
         granularity_bytes=16,
@@ -129,7 +129,7 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "pack-blocks": Interface(
         "explicit",
-        "CPU threads pack scattered blocks, one copy moves them, and a kernel scatters them; or the reverse",
+        "CPU threads pack blocks, one copy moves them, a kernel scatters them; or back",
         {"gpu": ("copy_blocks", "copy_blocks_resident")},
         (*BLOCK_COPY, opt.THREADS),
         by_call=True,
