@@ -149,6 +149,14 @@ def test_a_call_costs_what_its_blocks_cost() -> None:
     assert by["kernel"]["time_ns"] > FIXED_NS["kernel"] + size / way * 1e9
 
 
+def test_a_batched_call_spares_fixed_times() -> None:
+    """Catches a model whose time of a piece is not used, or takes the place of the first one's, too."""
+    sheet, blocks = toy.nvidia(calls__batch_host_ns=500.0), 256
+    batch = played(sheet, (HOST, GPU), "gpu0", 256 * KIB, room=64 * 256 * KIB, **METHODS["batch"])
+    moved_ns = 256 * KIB / RATES["engine-host-read"] * 1e9
+    assert batch["time_ns"] == pytest.approx(FIXED_NS["engine"] + (blocks - 1) * 500 + moved_ns, rel=0.01)
+
+
 def test_more_blocks_than_a_queue_holds_are_not_held_back() -> None:
     """Catches an operation that waits for the gate while the gate waits for it: its calls seem to block, and
     its engine cannot be observed.

@@ -53,7 +53,8 @@ class PackBlocks final : public BlocksMover {
     const std::uint64_t bytes = of_a_part_ * layout_.block_bytes();
     Runtime& runtime = *executor().runtime;
     for (Part& part : parts_) {
-      if (packs_) part.host = runtime.allocate(Memory::pinned, executor().ordinal, bytes, host_.ordinal);
+      if (packs_)
+        part.host = runtime.allocate(Memory::pinned, executor().ordinal, bytes, host_.info.numa_domain);
       if (scatters_) part.device = runtime.allocate(Memory::device, executor().ordinal, bytes, -1);
       part.copied = runtime.create_event(executor().ordinal);
     }

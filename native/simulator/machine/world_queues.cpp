@@ -260,7 +260,9 @@ void World::submit_copy(Lock& lock, const Range& to, const Range& from, double b
     transfer.engine = policy.engine;
     costs_.add(*operation, transfer);
     const bool peers = here.kind == Place::Kind::gpu && there.kind == Place::Kind::gpu;
-    if (engine && peers && policy.follows && model_.calls.batches_overlap) operation->fixed = 0;
+    if (engine && policy.follows && peers && model_.calls.batches_overlap) operation->fixed = 0;
+    if (engine && policy.follows && !peers && model_.calls.batch_host_ns > 0)
+      operation->fixed = picoseconds(model_.calls.batch_host_ns);
   }
   operation->never_ends = kernels_.hangs(here, there);
   operation->on_end = std::move(effect);

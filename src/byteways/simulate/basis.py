@@ -226,6 +226,8 @@ def _of_gpu(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
             yield from ("gpu.host_latency_ns", "gpu.hop_latency_ns")
     elif len(case.flows) > 1:
         yield from ("gpu.copy_engines", "gpu.peer_copy_engines")
+    elif case.options_of(flow).get("submit") == "batch" and any(end.device.startswith("cpu") for end in ends):
+        yield "calls.batch_host_ns"
     own = sum(other.executor == flow.executor for other in case.flows)
     if own > model.number("gpu.hardware_queues") * (1 - CHANGE):
         yield "gpu.hardware_queues"

@@ -195,6 +195,7 @@ MODEL_TABLES: Mapping[str, Mapping[str, ModelKey]] = {
         "launch_ns": _NUMBER,
         "empty_kernel_ns": ModelKey("number", 0.0),
         "batches_overlap": ModelKey("truth", False),
+        "batch_host_ns": ModelKey("number", 0.0),
     },
     "memory": {
         "call_ns": _NUMBER,
