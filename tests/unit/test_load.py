@@ -178,6 +178,7 @@ def test_the_suite_measures_every_part() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ([], "missing argument 'SRC'\nhint: name the GPU: byteways best --load 60GiB gpu0"),
         (["gpu0", "RUN", "1MiB"], "'1MiB' is too much for --load\nhint: one GPU, then the run: "),
         (["gpu0", "RUN", "--memory", "pinned"], "--memory is not for --load\nhint: a load is answered for "),
         (["gpu0", "RUN", "--pattern", "fan-out"], "--pattern is not for --load\n"),
