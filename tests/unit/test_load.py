@@ -123,6 +123,14 @@ def test_a_load_as_a_whole_is_put_beside_the_sum(tmp_path: Path) -> None:
     assert trial.ratio == pytest.approx(expected / (0.5 * SECOND))
 
 
+def test_a_single_round_is_not_compared(tmp_path: Path) -> None:
+    """Catches a traceback, or a sum from rounds that cannot be ranked."""
+    build = load_run()
+    build.records = [one for one in build.records if one.round == 0]
+    found = answered(build, tmp_path)
+    assert found.best is None and found.hint and load_lines(found)
+
+
 def test_parts_that_were_not_measured(tmp_path: Path) -> None:
     """Catches a sum without one of its parts, and small sizes whose calls dominate taken for a rate."""
     build = Builder(sample_run.topology(2))
