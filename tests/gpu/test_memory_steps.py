@@ -89,6 +89,15 @@ def test_registering(session: _core.Session) -> None:
     assert step(session, "unregister", "cpu0:pageable", "gpu0", 64 * MIB) > 0
 
 
+@pytest.mark.parametrize("memory", ["pinned", "registered", "pageable"])
+def test_a_whole_load(session: _core.Session, memory: str) -> None:
+    """Catches a load whose data do not arrive, or that leaves out the memory or the copy."""
+    small, large = (step(session, "cold-load", f"cpu0:{memory}", "gpu0", size) for size in (4096, 64 * MIB))
+    assert 0 < small < large
+    alone = step(session, "allocate", "gpu0:device", "gpu0", 64 * MIB)
+    assert large > alone
+
+
 @pytest.mark.parametrize("memory", ["device", "pool", "vmm"])
 def test_mapping_to_a_peer_and_what_comes_after(
     session: _core.Session, pair: tuple[str, str], memory: str

@@ -94,6 +94,26 @@ def test_a_load_is_the_sum_of_its_parts(sheet: str, memory: str) -> None:
 
 
 @pytest.mark.parametrize("maker", [toy.nvidia, toy.amd])
+@pytest.mark.parametrize("fault", ["skip:cpu0>gpu0", "corrupt:cpu0>gpu0:word=4099"])
+@pytest.mark.parametrize("memory", ["pinned", "registered"])
+def test_data_that_do_not_arrive_are_found(maker: Any, fault: str, memory: str) -> None:
+    """Catches a load of which one word, or a whole copy, is missing: new memory may still have the data."""
+    sheet = maker(**COSTS, faults__0=fault)
+    assert not toy.play(sheet, lambda session: step(session, "cold-load", f"cpu0:{memory}", "gpu0"))[1]
+
+
+def test_one_copy_that_does_not_arrive_is_found() -> None:
+    """Catches a load that takes what the last one has left at the same address for its own data."""
+
+    def verified(after: int) -> bool:
+        sheet = toy.nvidia(**COSTS, faults__0=f"lapse:cpu0>gpu0:after={after}")
+        return bool(toy.play(sheet, lambda session: step(session, "cold-load", "cpu0:pinned", "gpu0"))[1])
+
+    # Of several batches of a sample the last one's memory is still there to be checked.
+    assert not all(verified(after) for after in range(8, 15))
+
+
+@pytest.mark.parametrize("maker", [toy.nvidia, toy.amd])
 @pytest.mark.parametrize(
     ("interface", "options", "expected"),
     [

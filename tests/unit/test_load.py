@@ -123,6 +123,14 @@ def test_a_load_as_a_whole_is_put_beside_the_sum(tmp_path: Path) -> None:
     assert trial.ratio == pytest.approx(expected / (0.5 * SECOND))
 
 
+def test_a_single_round_is_not_compared(tmp_path: Path) -> None:
+    """Catches a traceback, or a sum from rounds that cannot be ranked."""
+    build = load_run()
+    build.records = [one for one in build.records if one.round == 0]
+    found = answered(build, tmp_path)
+    assert found.best is None and found.hint and load_lines(found)
+
+
 def test_parts_that_were_not_measured(tmp_path: Path) -> None:
     """Catches a sum without one of its parts, and small sizes whose calls dominate taken for a rate."""
     build = Builder(sample_run.topology(2))
@@ -178,6 +186,7 @@ def test_the_suite_measures_every_part() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ([], "missing argument 'SRC'\nhint: name the GPU: byteways best --load 60GiB gpu0"),
         (["gpu0", "RUN", "1MiB"], "'1MiB' is too much for --load\nhint: one GPU, then the run: "),
         (["gpu0", "RUN", "--memory", "pinned"], "--memory is not for --load\nhint: a load is answered for "),
         (["gpu0", "RUN", "--pattern", "fan-out"], "--pattern is not for --load\n"),

@@ -41,6 +41,7 @@ _VERBS: Mapping[str, str] = {
 }
 #: How a question is asked.
 BEST = "name both ends and the size: byteways best gpu0 gpu1 1MiB; byteways topo lists the devices"
+LOAD = "name the GPU: byteways best --load 60GiB gpu0"
 #: What a verb's first argument is, where it is required.
 _ARGUMENTS: Mapping[str, str] = {
     "best": BEST,
@@ -89,6 +90,8 @@ def _hint(message: str, words: Sequence[str], where: str, options_of_run: Callab
     from byteways.plan.misplaced_words import OF_PROGRAM, OF_QUESTION, OF_RUN, placed
 
     if message.startswith("missing argument"):
+        if where.endswith(" best") and "--load" in words:
+            return LOAD
         return _ARGUMENTS.get(where.rpartition(" ")[2], "")
     if "'--budget'" in message:
         return "--budget takes seconds: --budget 60"

@@ -120,9 +120,9 @@ def _all_pairs(whole: BlockGrid, place: Place, one: BlockDecision) -> list[Decis
 def call_ns(group: ResultGroup) -> float | None:
     """Returns the median time in ns until the call of one operation returns; None if it was not recorded.
 
-    A call that does all of the work itself has the time of the host alone.
+    A call that does all of the work itself has the time of the host alone. Cores call nobody.
     """
-    records = [record for cell in group.cells for record in cell.records]
+    records = [record for cell in group.cells for record in cell.records if record.executor.startswith("gpu")]
     times = [time for record in records if (time := record.submit_ns or record.host_ns)]
     return median(times) if times else None
 

@@ -8,7 +8,7 @@ with the sum of its parts at the same size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -383,9 +383,3 @@ def _trials(index: Index, gpu: str, cpu: str) -> Iterator[Trial]:
             parts = _Parts(index, gpu, cpu, record.size_bytes).method(cell.source.memory)
             if parts.time is not None and record.size_bytes >= LEAST_LOAD_BYTES:
                 yield Trial(cell.source.memory, cell, parts.time)
-
-
-def shares(parts: Sequence[LoadPart]) -> list[float]:
-    """Returns the fraction of each part in their sum."""
-    total = sum(part.time.value for part in parts)
-    return [part.time.value / total for part in parts]

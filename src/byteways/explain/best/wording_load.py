@@ -17,6 +17,7 @@ from byteways.explain.best.load import (
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.phrases import percent, supported
 from byteways.explain.claims.wording import faster, no_difference
+from byteways.explain.results.repeatability import LEAST_ROUNDS
 from byteways.explain.results.summary import Result
 from byteways.record.simulation_mark import MEASURED, SIMULATED
 from byteways.units import format_size, short_time
@@ -88,7 +89,8 @@ def _fastest(answer: LoadAnswer) -> Iterator[str]:
         missing = {
             LOAD_PARTS[what]: None for one in answer.methods if not one.refusal for what in one.missing
         }
-        yield f"no sum, because the run lacks what is marked ?: {', '.join(missing)}"
+        rounds = f"in {LEAST_ROUNDS} rounds or more"
+        yield f"no sum, because the run lacks {rounds} what is marked ?: {', '.join(missing)}"
         return
     said = f"through {best.memory} memory: {time_of(best.time)}"
     if answer.claims:
