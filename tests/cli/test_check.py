@@ -111,7 +111,7 @@ def test_files_are_valid(runs: tuple[str, str, str], tmp_path: Path) -> None:
         one.value
         for one in families["byteways_check_bandwidth_gigabytes_per_second"].samples
         if (one.labels["source"], one.labels["destination"], one.labels["size"]) == ("gpu0", "gpu2", "1GiB")
-        and one.labels["method"] == "copy, write"
+        and one.labels["method"] == "copy issued by the source"
     ]
     assert slow == [pytest.approx(200)]
     (whole,) = families["byteways_check_together_verdict"].samples

@@ -220,7 +220,7 @@ def test_within_ranks(tmp_path: Path) -> None:
     ranks = only(asked(build, tmp_path / "a", "gpu0", "gpu1", "1MiB", within="ranks"))
     process = only(asked(build, tmp_path / "b", "gpu0", "gpu1", "1MiB"))
     assert (ranks.interface, process.interface) == ("xccl", "copy")
-    assert ranks.runner_up is not None and "mpi" in ranks.runner_up.name
+    assert ranks.runner_up is not None and "MPI" in ranks.runner_up.name
 
 
 def test_too_few_rounds(tmp_path: Path) -> None:

@@ -264,8 +264,8 @@ def test_a_path_is_judged_by_its_best_way(tmp_path: Path) -> None:
     build.measure("copy", [("gpu1:device", "gpu2:device", "gpu1")], 50.0, size=64 * KIB, peak=450)
     found = peak(tmp_path, build)
     assert [(one.verdict, one.case) for one in found.cases] == [
-        (FAIL, "copy, write, gpu0>gpu2, 1 GiB"),
-        (PASS, "kernel, write, gpu0>gpu1, 1 GiB"),
+        (FAIL, "copy issued by the source, gpu0>gpu2, 1 GiB"),
+        (PASS, "kernel issued by the source, gpu0>gpu1, 1 GiB"),
     ]
     assert found.cases[0].expected == pytest.approx(315e9)
     assert verdicts(peak(tmp_path / "lower", build, "60%")) == {PASS: 2}

@@ -52,7 +52,7 @@ def test_all_interfaces_are_on_one_chart_for_each_pattern(tmp_path: Path) -> Non
     (chart,) = topic.charts
     assert chart.title == "Unidirectional, between GPUs, NVLink4 ×18, device memory"
     labels = [line.label for line in chart.series]
-    assert labels == ["copy, write", "kernel, write, IPC", "MPI, warm"]
+    assert labels == ["copy issued by the source", "kernel issued by the source, IPC", "MPI (warm)"]
     assert [each.y for each in chart.series[2].points] == [200.0, 200.0]
     alone = Builder(run_builder.topology(2))
     alone.measure("copy", [there], 300.0, size=MIB)
@@ -269,7 +269,7 @@ def test_few_rounds_are_shown_and_not_told(tmp_path: Path, rounds: int) -> None:
 def test_labels_name_the_operation_once(tmp_path: Path) -> None:
     """Catches "allreduce allreduce:0-3/cpu0"."""
     record = all_ranks(tmp_path).records[0]
-    assert describe(record) == "mpi allreduce of 0-3/cpu0"
+    assert describe(record) == "MPI allreduce of 0-3/cpu0"
     pattern = replace(record, interface="halo", pattern="halo", path="halo:0-3/cpu0")
     assert describe(pattern) == "halo of 0-3/cpu0"
     assert progress_of(Case.from_json(pattern.definition)) == "halo:0-3/cpu0 8 B"

@@ -94,7 +94,7 @@ def matrices(results: Sequence[Result]) -> list[Table]:
     grids = [_matrix(way, members, inside) for way, members in groups.items() if way not in listed]
     alone = [members[0] for way, members in groups.items() if way in listed]
     for _, members in sorted(group_by(alone, lambda cell: -cell.record.size_bytes).items()):
-        rows = ((cell.variant.words, cell.record.path, cell) for cell in members)
+        rows = ((cell.variant.name, cell.record.path, cell) for cell in members)
         grids.append(grid_of("Between GPUs, one pair only", "interface, options \\ path", rows))
     return grids + bidirectional_matrices(results)
 
@@ -108,7 +108,7 @@ def _matrix(variant: Variant, members: Sequence[Result], inside: Iterable[Result
         if cell.record.size_bytes == size and replace(cell.variant, access=variant.access) == variant
     ]
     return grid_of(
-        f"{variant.words}, unidirectional",
+        f"{variant.name}, unidirectional",
         "from \\ to",
         ((cell.source.device, cell.destination.device, cell) for cell in [*members, *diagonal]),
         note="Diagonal: copy inside one GPU, each byte counted once" if diagonal else "",
@@ -122,7 +122,7 @@ def bidirectional_matrices(results: Sequence[Result]) -> list[Table]:
     ]
     return [
         grid_of(
-            f"{way.words}, bidirectional, sum of both directions",
+            f"{way.name}, bidirectional, sum of both directions",
             "between \\ and",
             ((cell.source.device, cell.destination.device, cell) for cell in members),
         )
@@ -134,7 +134,7 @@ def _labelled(members: Sequence[Result]) -> list[tuple[str, Result]]:
     """Returns each cell with its row label, which includes the size if the table has several."""
     mixed = len({cell.record.size_bytes for cell in members}) > 1
     size = [f", {format_size(cell.record.size_bytes)}" * mixed for cell in members]
-    return [(cell.variant.words + after, cell) for cell, after in zip(members, size, strict=True)]
+    return [(cell.variant.name + after, cell) for cell, after in zip(members, size, strict=True)]
 
 
 def inside_gpu(results: Sequence[Result], shown: Collection[str] = ()) -> list[Table]:

@@ -17,6 +17,7 @@ from byteways.explain.display.table import Table
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part, Result, group_by
+from byteways.explain.results.variants import LIBRARY_NAMES, interface_name
 from byteways.explain.subjects.collectives import members_of, ranks_of
 from byteways.explain.subjects.ranks import note_of, us_figure
 from byteways.plan.applications import fell_back
@@ -49,6 +50,18 @@ MOST_DRAWN = 12
 def applications(results: Iterable[Result]) -> list[Result]:
     """Returns the results of application patterns."""
     return [cell for cell in results if cell.record.pattern in APPLICATIONS]
+
+
+def _transport_name(cell: Result) -> str:
+    """Returns the transport as people call it: `NCCL`, `staged MPI`, `kernels`."""
+    transport, evidence = transport_of(cell), cell.record.evidence
+    if transport == NAIVE:
+        return f"staged {LIBRARY_NAMES['mpi']}"
+    return (
+        interface_name(transport, (evidence and evidence.library) or "")
+        if transport in LIBRARY_NAMES
+        else transport
+    )
 
 
 def transport_of(cell: Result) -> str:
@@ -113,7 +126,7 @@ def _table(members: Sequence[Result]) -> Table:
         whole, part = timed.get(ITERATION), timed.get(EXCHANGE)
         rows.append(
             (
-                choice.transport,
+                _transport_name(group[0]),
                 choice.data,
                 choice.messages,
                 environment,
@@ -136,8 +149,8 @@ def _chart(members: Sequence[Result]) -> Chart:
         if any(name in timed[way] for way in order)
     ]
     rows = [
-        ", ".join(part for part in (choice.transport, choice.data, choice.messages, environment) if part)
-        for choice, environment in order
+        ", ".join(filter(None, (_transport_name(ways[way][0]), way[0].data, way[0].messages, way[1])))
+        for way in order
     ]
     return in_rows(title_of(members[0]), CAPTION, Axis("time", unit="ns"), rows, series)
 
@@ -252,9 +265,10 @@ def _timed_problem(cell: Result) -> Hashable:
 
 
 def said(cell: Result) -> str:
-    """'mpi-staged', 'xccl with registered > device memory'."""
+    """'staged MPI', 'NCCL with registered > device memory'."""
     choice = choice_of(cell)
     plain = choice.data == choice.messages == "device"
     ends = dict.fromkeys((choice.data, choice.messages))
-    parts = [choice.transport if plain else f"{choice.transport} with {' > '.join(ends)} memory"]
+    name = _transport_name(cell)
+    parts = [name if plain else f"{name} with {' > '.join(ends)} memory"]
     return ", ".join(filter(None, (*parts, cell.variant.environment)))

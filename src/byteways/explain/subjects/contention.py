@@ -104,7 +104,7 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
         rows.append(
             (
                 record.pattern,
-                f"{record.interface}, {record.access}{size}",
+                f"{worst.cell.variant.name}{size}",
                 shortened(record.path),
                 str(len(members)),
                 gb(sum(worst.alone)),

@@ -41,7 +41,7 @@ class _Same:
 
     @property
     def said(self) -> str:
-        label = self.variant.label(memory=False)
+        label = self.variant.named(memory=False)
         return label if self.pattern == "unidirectional" else f"{label}, {self.pattern}"
 
 

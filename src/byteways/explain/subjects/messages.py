@@ -213,9 +213,7 @@ def _charts(title: str, members: Sequence[Result], plain: Sequence[Result]) -> l
 
 
 def _label(cell: Result) -> str:
-    label = cell.variant.label(memory=False, access=not between_ranks(cell))
-    if between_ranks(cell):
-        label = library(cell) + label.removeprefix(cell.record.interface)
+    label = cell.variant.named(library(cell) if between_ranks(cell) else None, memory=False)
     if uses_ipc(cell):
         label += ", IPC"
     return f"{label}, sum of both directions" if cell.record.pattern == "bidirectional" else label

@@ -10,6 +10,7 @@ from byteways.explain.display.table import Table, shaded
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind
 from byteways.explain.results.summary import Part, Result, ResultGroup
+from byteways.explain.results.variants import LIBRARY_NAMES
 from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.plan.options import TIMING
 from byteways.plan.osu import OSU
@@ -31,7 +32,7 @@ BETWEEN_HOSTS = {
 }
 #: What an interface is called that needs no library beside MPI, and one whose records do not tell which of
 #: both vendors' it was.
-MPI, UNKNOWN_LIBRARY = "MPI", "NCCL or RCCL"
+MPI = LIBRARY_NAMES["mpi"]
 #: Our own kernels and copies over peer memory.
 DIRECT_INTERFACE = "direct"
 #: Suffix of a value with a warning, and the table note on it.
@@ -61,7 +62,7 @@ def library(cell: Result) -> str:
         return DIRECT_INTERFACE
     if not INTERFACES[cell.record.interface].library:
         return MPI
-    return (cell.record.evidence and cell.record.evidence.library) or UNKNOWN_LIBRARY
+    return (cell.record.evidence and cell.record.evidence.library) or LIBRARY_NAMES["xccl"]
 
 
 def versions(cells: Iterable[Result]) -> str:

@@ -170,7 +170,7 @@ def _row(curve: Saturation) -> tuple[str, ...]:
     taken = f"{100 * min(1.0, enough / processors):.0f} %" if processors else "unknown"
     return (
         curve.path,
-        curve.variant.label(),
+        curve.variant.name,
         format_size(curve.size_bytes),
         COUNT_NAMES[curve.read_write],
         str(enough) if curve.full else f"> {curve.points[-1][0]}",
@@ -190,7 +190,7 @@ def _chart(path: str, size_bytes: int, read_write: bool, curves: Sequence[Satura
         Axis("blocks", "log", "count"),
         Axis(f"GB/s, {COUNT_NAMES[read_write]}"),
         tuple(
-            Series(curve.variant.label(), tuple(result_point(*point) for point in curve.points))
+            Series(curve.variant.name, tuple(result_point(*point) for point in curve.points))
             for curve in curves
         ),
     )

@@ -101,4 +101,4 @@ def _change_text(shared: SharedChange) -> str:
     size = format_size(pair.first.record.size_bytes)
     said = percent(pair.speed) if pair.claim.differ else alike(pair.claim)
     paths = "1 path" if shared.paths == 1 else f"least change of {shared.paths} paths"
-    return f"{shared.direction}: {said}, {first} and {second}, {shared.variant.label()} at {size}, {paths}"
+    return f"{shared.direction}: {said}, {first} and {second}, {shared.variant.name} at {size}, {paths}"

@@ -58,5 +58,5 @@ def _short(ranking: Ranking) -> str:
 
 def _details(ranking: Ranking) -> str:
     tied = tied_interfaces(ranking)
-    text = f"{ranking.variant.label()}, {rate(ranking.group)} GB/s"
+    text = f"{ranking.variant.name}, {rate(ranking.group)} GB/s"
     return text + (f"; {margin(ranking)}" if tied else "")
