@@ -14,8 +14,10 @@ from byteways.explain.best.placement import Placement
 from byteways.explain.claims.claim import LEADS
 from byteways.plan.question import question
 from byteways.plan.question_suite import suite_of
+from byteways.plan.sizes import expand_sizes, single_sizes
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
+from byteways.units import parse_size
 from tests.changed import replace
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import GIB, KIB, MIB, Builder
@@ -392,5 +394,19 @@ def test_a_question_on_devices_of_two_kinds() -> None:
 )
 def test_spellings_of_devices(word: str, same: str, several_sizes: RunFolder) -> None:
     """Catches a usual spelling of a GPU that is refused."""
-    found = answers(several_sizes, question(word, "cuda:1", "1MB"))
+    found = answers(several_sizes, question(word, "cuda:1", "1MiB"))
     assert [one.between for one in found] == [f"{same}>gpu1"]
+
+
+@pytest.mark.parametrize(("text", "size"), [("3MB", 3_000_000), ("3MiB", 3 << 20), ("3M", 3 << 20)])
+def test_a_size_has_one_meaning_everywhere(text: str, size: int, tmp_path: Path) -> None:
+    """Catches `best` that asks for 1 MiB where `run --size` measures 1 MB, or for one in silence."""
+    asked = question("gpu0", "gpu1", text)
+    assert (asked.size_bytes, single_sizes(text), expand_sizes(text)) == (size, (size,), (size,))
+    build = pair()
+    for measured in (MIB, 16 * MIB):
+        build.measure("copy", WRITE, 396.0, size=measured)
+    (answer,) = answers(run_of(build, tmp_path), asked)
+    assert isinstance(answer, Answer)
+    assert answer.interpolated is not None and answer.interpolated[0] < size < answer.interpolated[1]
+    assert parse_size(str(answer).split(", ")[1].partition(":")[0]) == size

@@ -352,7 +352,7 @@ def test_a_limit_that_is_met_is_no_note(tmp_path: Path) -> None:
         ("[[limit]]\nat_most = '1 GB/s'", "key 'at_most': the string '1 GB/s' is no limit"),
         ("[[limit]]\nat_least = 380", "key 'at_least': a number is no limit"),
         ("[[limit]]\nonly = 3\nat_least = '1 GB/s'", "key 'only': a number instead of a string"),
-        ("[[limit]]\nsize = '1GB'\nat_least = '1 GB/s'", "limit 1, key 'size': '1GB' is decimal"),
+        ("[[limit]]\nsize = '1XB'\nat_least = '1 GB/s'", "limit 1, key 'size': '1XB' is not a size"),
         ("[[limit]]\nonly = 'inter=copy'\nat_least = '1 GB/s'", "unknown key 'inter'"),
         ("[[limit]]\nleast = '1 GB/s'", "limit 1, key 'least': unknown key"),
         ("[[limit]\n", "is not valid TOML"),

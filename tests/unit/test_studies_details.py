@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from byteways.explain.studies import topic as study_topic
-from byteways.explain.studies.numbers import size_of
 from byteways.explain.studies.outcome import FigureOutcome
 from byteways.explain.studies.rows import ValueRow
 from byteways.explain.studies.scope import scope
@@ -64,12 +63,3 @@ def test_figures_without_a_place(
     study: Any = SimpleNamespace(figures=[SimpleNamespace(kind=kind, places=("p",), locator="Fig. 1")])
     found = scope(study, machines.h200x4()[0])
     assert (found.possible == ("Fig. 1",)) == possible
-
-
-@pytest.mark.parametrize(
-    ("size", "said"),
-    [(4096, "4 KiB"), (100_000, "100 kB"), (8_000_000, "8 MB"), (1000, "1000 B"), (1500, "1.465 KiB")],
-)
-def test_sizes_in_powers_of_ten(size: int, said: str) -> None:
-    """Catches a size of a publication told with digits that it does not have."""
-    assert size_of(size).replace("\N{NO-BREAK SPACE}", " ") == said

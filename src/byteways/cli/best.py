@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from byteways.aliases import typed_size
 from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
 from byteways.cli.usage import BEST
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
+from byteways.units import parse_size
 
 if TYPE_CHECKING:
     from byteways.explain.best.answers import Answer
@@ -154,7 +154,7 @@ def _check_order(source: str, destination: str, size: str, run: Path | None) -> 
 
 def _is_size(word: str) -> bool:
     try:
-        return typed_size(word) > 0
+        return parse_size(word) > 0
     except ValueError:
         return False
 

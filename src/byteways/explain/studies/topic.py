@@ -9,7 +9,7 @@ from byteways.explain.display.table import Table, shaded
 from byteways.explain.display.topic import Chip, Exhibit, Topic
 from byteways.explain.studies.claims import Verdict
 from byteways.explain.studies.matrices import ends_of, matrices
-from byteways.explain.studies.numbers import number, size_of
+from byteways.explain.studies.numbers import number
 from byteways.explain.studies.outcome import FigureOutcome, StudyOutcome
 from byteways.explain.studies.pictures import charts_of, colours_of
 from byteways.explain.studies.rows import ValueRow
@@ -222,7 +222,7 @@ def _cells(
     return (
         *((row.place,) if with_place else ()),
         row.line,
-        size_of(row.size_bytes) if row.size_bytes else "not stated",
+        format_size(row.size_bytes) if row.size_bytes else "not stated",
         _published_text(row, unit),
         "–" if row.ours is None else number(row.ours, unit),
         "–" if row.ratio is None else _ratio(row),
