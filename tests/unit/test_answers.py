@@ -65,6 +65,22 @@ def test_the_best_and_the_runner_up(tmp_path: Path) -> None:
     assert {claim.verdict for claim in answer.claims} == {LEADS}
 
 
+@pytest.mark.parametrize(("rate", "rivals"), [(396.2, {"kernel"}), (380.0, {"kernel", "torch-copy"})])
+def test_a_front_end_of_the_best_call_leaves_no_doubt(rate: float, rivals: set[str], tmp_path: Path) -> None:
+    """Catches an unsure answer because PyTorch's copy, which makes the same call, is as fast; and one that
+    loses time of its own and is not named.
+    """
+    build = pair()
+    build.measure("copy", WRITE, 396.0)
+    build.measure("torch-copy", WRITE, rate)
+    for flow in (READ, WRITE):
+        build.measure("kernel", flow, 360.0)
+    build.measure("copy", READ, 390.0)
+    answer = only(asked(build, tmp_path))
+    others = {one.variant.interface for one in answer.ranking.rivals} - {"copy"}
+    assert (answer.interface, answer.sure, others) == ("copy", True, rivals)
+
+
 def test_a_way_that_cannot_be_ranked_is_compared_where_it_was_measured(tmp_path: Path) -> None:
     """Catches a way that is called faster because the pairs that it has are fast."""
     build = Builder(sample_run.topology(4))
