@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from byteways.cli import reproduce
+from byteways.cli.layout import Lines
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.studies import topic as study_topic
 from byteways.explain.studies.outcome import FigureOutcome
 from byteways.explain.studies.rows import ValueRow
@@ -63,3 +67,12 @@ def test_figures_without_a_place(
     study: Any = SimpleNamespace(figures=[SimpleNamespace(kind=kind, places=("p",), locator="Fig. 1")])
     found = scope(study, machines.h200x4()[0])
     assert (found.possible == ("Fig. 1",)) == possible
+
+
+def test_a_note_with_a_semicolon_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches notes that the terminal finds again by the marks of our own sentences."""
+    tables = (Table("Claims", ("claim",), (("one",),), notes=("first; with a clause", "second")),)
+    made = Topic("study", "Study", "lead", tables)
+    monkeypatch.setattr("byteways.explain.studies.topic.topic_of", lambda outcome: made)
+    shown = reproduce._blocks(SimpleNamespace())  # type: ignore[arg-type]
+    assert shown[-1] == Lines("Claims: notes", ("first; with a clause", "second"))

@@ -201,5 +201,5 @@ def _blocks(outcome: StudyOutcome) -> list[TextTable | Lines]:
         right = frozenset(table.headings[column] for column in table.numeric)
         blocks.append(TextTable(table.title, table.headings, table.rows, right, sentences=not right))
         if table.note:
-            blocks.append(Lines(f"{table.title}: notes", tuple(table.note.split("; "))))
+            blocks.append(Lines(f"{table.title}: notes", tuple(filter(None, table.notes))))
     return blocks

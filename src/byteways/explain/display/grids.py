@@ -29,13 +29,13 @@ def grid_of(
     members: Iterable[tuple[Hashable, Hashable, Result]],
     *,
     quantity: str = "bandwidth",
-    note: str = "",
+    notes: tuple[str, ...] = (),
 ) -> Table:
     """Returns a table of (row, column, result); rows and columns that are devices are sorted by name."""
     at = {(str(row), str(column)): cell for row, column, cell in members}
     rows = sorted({row for row, _ in at}, key=label_order)
     columns = sorted({column for _, column in at}, key=label_order)
-    return table_of_results(title, corner, (rows, columns), at, quantity=quantity, note=note)
+    return table_of_results(title, corner, (rows, columns), at, quantity=quantity, notes=notes)
 
 
 def table_of_results(
@@ -45,7 +45,7 @@ def table_of_results(
     at: Mapping[tuple[str, str], Result],
     *,
     quantity: str = "bandwidth",
-    note: str = "",
+    notes: tuple[str, ...] = (),
 ) -> Table:
     """Returns a shaded table of results, with their size in the title if all have the same.
 
@@ -55,7 +55,7 @@ def table_of_results(
         names: Of the rows, and of the columns.
         at: Results by row and column.
         quantity: "bandwidth" or "latency".
-        note: Below the table, after the peaks.
+        notes: Below the table, after the peaks.
     """
     sizes = {cell.record.size_bytes for cell in at.values()}
     size = f"{' ' if quantity == 'latency' else ' at '}{format_size(sizes.pop())}" if len(sizes) == 1 else ""
@@ -74,7 +74,7 @@ def table_of_results(
         lambda cell: cell_number(cell, quantity),
         lambda cell: cell.value / greatest if cell.record.case_id in chosen else None,
         missing="",
-        note="; ".join(filter(None, (peaks, note))),
+        notes=tuple(filter(None, (peaks, *notes))),
     )
     behind = ((None, *(results.get((row, column)) for column in names[1])) for row in names[0])
     return replace(table, results=tuple(behind), unit=METRIC_UNITS[quantity])
@@ -111,7 +111,7 @@ def _matrix(variant: Variant, members: Sequence[Result], inside: Iterable[Result
         f"{variant.name}, unidirectional",
         "from \\ to",
         ((cell.source.device, cell.destination.device, cell) for cell in [*members, *diagonal]),
-        note="Diagonal: copy inside one GPU, each byte counted once" if diagonal else "",
+        notes=("Diagonal: copy inside one GPU, each byte counted once",) if diagonal else (),
     )
 
 
@@ -142,8 +142,8 @@ def inside_gpu(results: Sequence[Result], shown: Collection[str] = ()) -> list[T
     local = at_largest(_of_kind(unidirectional(results), "gpu"))
     members = [cell for cell in local if cell.record.case_id not in shown]
     rows = [(label, cell.source.device, cell) for label, cell in _labelled(members)]
-    note = "Each byte is read and written but counted once"
-    return [grid_of("Inside a GPU", "interface \\ GPU", rows, note=note)] if rows else []
+    notes = ("Each byte is read and written but counted once",)
+    return [grid_of("Inside a GPU", "interface \\ GPU", rows, notes=notes)] if rows else []
 
 
 def host_tables(results: Sequence[Result]) -> list[Table]:

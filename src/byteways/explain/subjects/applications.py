@@ -136,7 +136,7 @@ def _table(members: Sequence[Result]) -> Table:
         )
         fallen |= dict.fromkeys(reason for cell in group if (reason := _fell_back(cell)))
     headings = ("transport", "data", "messages", "settings", "iteration, µs", "exchange, µs", "share")
-    return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
+    return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), (note_of(rows, *fallen),))
 
 
 def _chart(members: Sequence[Result]) -> Chart:
@@ -204,7 +204,7 @@ def _beside_published(results: Sequence[Result]) -> Table | None:
         *("published times", "where"),
     )
     note = "the ratio of the time before to the time after; published on four MI300A, of whole runs"
-    return Table("Beside schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), note)
+    return Table("Beside schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), (note,))
 
 
 def _gains_here(gain: PublishedGain, results: Sequence[Result]) -> Iterator[tuple[Claim, Result]]:

@@ -78,7 +78,7 @@ def _bottlenecks(explained: Sequence[Explanation], voice: Voice) -> Table:
     note = "“or” joins resources that this run cannot tell apart"
     if any(each_bottleneck.resource.hidden for each in explained for each_bottleneck in each.bottlenecks):
         note += ". A shared resource without a name may be a PCIe switch that the topology does not show"
-    return Table("Bottlenecks", headings, tuple(rows), (1, 3), note)
+    return Table("Bottlenecks", headings, tuple(rows), (1, 3), (note,))
 
 
 def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> Table:
@@ -126,7 +126,7 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
         lacking = count(predicted.lacking, "case")
         note += f"; {lacking} could not be predicted, as a flow was not {measured} alone"
     size_said = f", {format_size(sizes[0])}" if len(sizes) == 1 else ""
-    return Table(f"Predicted vs {measured}{size_said}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
+    return Table(f"Predicted vs {measured}{size_said}", headings, tuple(rows), (3, 4, 5, 6, 7), (note,))
 
 
 def _order(case: Together) -> tuple[object, ...]:

@@ -40,7 +40,7 @@ def tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
         )
     if rows:
         headings = ("size", "operation", "first, µs", "later, µs", "new")
-        yield Table(f"{title}: first use", headings, tuple(rows), (0, 2, 3), NOTE)
+        yield Table(f"{title}: first use", headings, tuple(rows), (0, 2, 3), (NOTE,))
 
 
 def _kind(cell: Result) -> str:

@@ -138,7 +138,7 @@ def _table(place: str, members: Sequence[IpcComparison]) -> Table:
         f"opened by IPC, {unit}",
         "IPC beside one process",
     )
-    return Table(place, headings, tuple(rows), (1, 2, 3), note_of(rows))
+    return Table(place, headings, tuple(rows), (1, 2, 3), (note_of(rows),))
 
 
 def _figure(result: ResultGroup, is_time: bool) -> str:

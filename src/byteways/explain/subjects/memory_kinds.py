@@ -93,7 +93,7 @@ def _table(title: str, side: str, members: Sequence[Result]) -> Table | None:
         (f"{side} memory", "first touch", *(f"{column}, GB/s" for column in columns)),
         tuple(body),
         tuple(range(2, 2 + len(columns))),
-        "A stronger shade is closer to the column's maximum.",
+        ("A stronger shade is closer to the column's maximum.",),
         tuple(heat),
     )
 

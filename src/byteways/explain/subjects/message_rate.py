@@ -76,7 +76,7 @@ def _table(title: str, members: Sequence[Result], figure: Callable[[Result], str
     ]
     headings = ("size", *(_pairs(count // 2) for count in counts))
     note = note_of(rows, AS_OSU * as_osu(members), versions(members))
-    return Table(title, headings, tuple(rows), tuple(range(len(headings))), note)
+    return Table(title, headings, tuple(rows), tuple(range(len(headings))), (note,))
 
 
 def _pairs(count: int) -> str:

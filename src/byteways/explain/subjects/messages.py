@@ -190,7 +190,7 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Table
     shown = len(headings) if windows else len(headings) - 1
     rows = [row[:shown] for row in rows]
     note = note_of(rows, AS_OSU * as_osu(members), versions(members))
-    return Table(title, headings[:shown], tuple(rows), tuple(range(shown)), note)
+    return Table(title, headings[:shown], tuple(rows), tuple(range(shown)), (note,))
 
 
 def _charts(title: str, members: Sequence[Result], plain: Sequence[Result]) -> list[Chart]:

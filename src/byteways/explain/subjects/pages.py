@@ -191,7 +191,7 @@ def _table(sizes: Sequence[Compared]) -> Table:
         tuple(headings[index] for index in columns),
         tuple(tuple(row[index] for index in columns) for row in rows),
         tuple(place for place, index in enumerate(columns) if index != words),
-        note,
+        (note,),
     )
 
 

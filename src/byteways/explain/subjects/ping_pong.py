@@ -125,7 +125,14 @@ def _matrix(
 ) -> Table:
     greatest = max(at.values())
     return shaded(
-        title, corner, (names, names), at, three_digits, lambda half: half / greatest, missing="", note=note
+        title,
+        corner,
+        (names, names),
+        at,
+        three_digits,
+        lambda half: half / greatest,
+        missing="",
+        notes=(note,),
     )
 
 
@@ -164,7 +171,7 @@ def _classes(members: Sequence[Result], topology: Topology) -> Table:
         rows.append((name, str(len(pairs)), *(format_time(value) for value in spread)))
     headings = ("cores of", "pairs", "least", "median", "most")
     note = "Cores that share a cache are assumed to have consecutive numbers."
-    return Table("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
+    return Table("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), (note,))
 
 
 def _core_matrix(members: Sequence[Result], voice: Voice) -> Table:

@@ -48,7 +48,7 @@ def topic(index: Index) -> Topic | None:
         return None
     rows = tuple(map(_row, sorted(cells, key=_order)))
     note = note_of(rows, NOTE)
-    table = Table("Random access", HEADINGS, rows, (2, 3, 5, 6, 7), note)
+    table = Table("Random access", HEADINGS, rows, (2, 3, 5, 6, 7), (note,))
     return Topic("random-access", "Random access", INTRODUCTION, (table,))
 
 

@@ -153,4 +153,4 @@ def absolute_and_relative(
     )
     for name, cells, formatted, below in parts:
         table = shaded(name, "from \\ to", names, cells, formatted, share)
-        yield replace(table, note=note_of(table.rows, *below, gaps))
+        yield replace(table, notes=(note_of(table.rows, *below, gaps),))

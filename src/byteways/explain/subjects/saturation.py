@@ -161,7 +161,7 @@ def _table(curves: Sequence[Saturation]) -> Table:
         "“>”: within 5 % of the maximum only at the largest number tried; more blocks may reach more. "
         "Share of multiprocessors: if each block had one to itself."
     )
-    return Table("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), note)
+    return Table("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), (note,))
 
 
 def _row(curve: Saturation) -> tuple[str, ...]:
