@@ -62,10 +62,11 @@ def format_size(size_bytes: int) -> str:
             break
         value, unit = value / 1024, larger
     text = f"{value:.4g}"
-    if float(text) == value or size_bytes % 1000:
-        return f"{text} {unit}"
-    power = max(power for power in range(len(_DECIMAL_NAMES)) if size_bytes >= 1000**power)
-    return f"{size_bytes / 1000**power:.4g} {_DECIMAL_NAMES[power]}"
+    power = max((power for power in range(len(_DECIMAL_NAMES)) if size_bytes >= 1000**power), default=0)
+    decimal = float(f"{size_bytes / 1000**power:.2g}")  # two digits: capacities of memory stay binary
+    if float(text) != value and power and decimal * 1000**power == size_bytes:
+        return f"{decimal:g} {_DECIMAL_NAMES[power]}"
+    return f"{text} {unit}"
 
 
 def format_bandwidth(bytes_per_s: float) -> str:

@@ -95,7 +95,7 @@ def test_unlike_machines(
     assert main(["compare", runs[0], other]) == 0
     out = capsys.readouterr().out
     assert "\n  machine  4 × H200 " in out and "GPU-00000000" not in out
-    assert "\n  the machines have different GPUs: see the parts of the nominal peak below\n" in out
+    assert "\n  the machines have different GPUs: compare the fractions of the nominal peak below\n" in out
     assert "\n  19 more cases differ: --all\n" in out
     classes, _, cases = out.partition("Between GPUs, parts of the nominal peak")[2].partition(
         "largest differences"

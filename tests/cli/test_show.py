@@ -105,7 +105,7 @@ def test_node_is_drawn_first(gpu_run: Path, capsys: pytest.CaptureFixture[str]) 
     assert text.splitlines()[2] == (
         "4 × H200: GPU pairs over NVLink4 ×18 396 GB/s, 88 % of peak; host to GPU 55.4 GB/s, 88 % of peak"
     )
-    assert table(text, "Node: best way of each link class at 1 GiB, GB/s and % of peak") == [
+    assert table(text, "Node: best method of each link class at 1 GiB, GB/s and % of peak") == [
         "  from       gpu0       gpu1       gpu2       gpu3       host",
         "  gpu0          ·   396  88%   396  88%   396  88%  55.2  88%",
         "  gpu1   396  88%          ·   396  88%   396  88%  55.2  88%",

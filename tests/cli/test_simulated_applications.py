@@ -65,7 +65,7 @@ def test_every_transport_is_measured_and_shown(tmp_path: Path) -> None:
     table = shown.partition("halo of 4 ranks, 8 MiB of a field")[2].partition("\n\n")[0]
     assert [word for word in TRANSPORTS if f"\n{word} " not in table] == []
     assert "mpi-staged takes" in shown and "stands for an application's communication" in shown
-    beside = shown.partition("Beside schieffer2025, section 7")[2]
+    beside = shown.partition("Compared with schieffer2025, section 7")[2]
     assert "CloverLeaf, clover_exchange, hipMalloc: MPI to RCCL" in beside and "1.01 s → 0.69 s" in beside
 
 

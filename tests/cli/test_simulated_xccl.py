@@ -158,7 +158,7 @@ def test_every_launch_mode_is_verified(tmp_path: Path, model: str, library: str)
     assert {one["status"] for one in ran} == {"measured"}, [one["reason"] for one in ran]
     assert all(one["verified"] for one in ran)
     assert {one["reason"] for one in records if one["status"] == "skipped"} == {
-        "a graph is of one GPU, and one thread calls for all of them"
+        "a graph belongs to one GPU, and here one thread submits for all GPUs"
     }
     told = {"process": "one process each", "thread": "one thread each", "single": "one thread for all"}
     for one in ran:

@@ -123,7 +123,7 @@ def test_all_ways_are_one_click(shared: Browser, tmp_path: Path) -> None:
     shared.evaluate("byteways.select({pair: 'gpu0>gpu1'})")
     ways = "document.querySelectorAll('#explore-ways tbody th').length"
     assert shared.evaluate(ways) == 8
-    assert shared.evaluate("document.querySelector('.more-ways').textContent") == "5 more ways"
+    assert shared.evaluate("document.querySelector('.more-ways').textContent") == "5 more methods"
     shared.evaluate("document.querySelector('.more-ways').click()")
     assert shared.evaluate(ways) == 13
     assert shared.evaluate("document.querySelector('.more-ways')") is None

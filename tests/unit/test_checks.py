@@ -371,7 +371,7 @@ def test_mistaken_limits(tmp_path: Path, text: str, said: str) -> None:
         (("nromal",), "unknown reference 'nromal'"),
         (("normal", "5"), "--tolerance '5' is no percentage"),
         (("normal", "101%"), "--tolerance '101%' is no percentage"),
-        (("normal", None, "70%"), "--at-least is a part of the peak"),
+        (("normal", None, "70%"), "--at-least is a fraction of the peak"),
         (("peak", "5%"), "--tolerance does not change peak"),
         (("limits.toml", "5%"), "--tolerance does not change limits"),
     ],

@@ -44,6 +44,10 @@ def method(interface: str = "copy", access: str = "write", ends: str = "device d
             "kernel issued by the destination with managed > device memory (blocks=8, warm)",
         ),
         (method("xccl", library="RCCL"), "RCCL"),
+        (
+            method("pointer-chase", "remote", "pinned pinned", cache="warm"),
+            "pointer-chase by another device with pinned memory (warm)",
+        ),
         (method("xccl-ping-pong", ends="managed device"), "NCCL/RCCL ping-pong with managed > device memory"),
         (method("mpi", "remote", "pageable pageable"), "MPI with pageable memory"),
     ],

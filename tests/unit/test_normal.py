@@ -232,7 +232,9 @@ def test_simulated_beside_measured(tmp_path: Path) -> None:
     simulated = machine(9)
     simulated.simulated = True
     normal = normal_of(tmp_path, machine(1), machine(2))
-    with pytest.raises(BytewaysError, match="simulated and measured results are not compared unasked"):
+    with pytest.raises(
+        BytewaysError, match="simulated results are compared with measured ones only with --mixed"
+    ):
         judge(tmp_path / "a", simulated, normal)
     assert words(judge(tmp_path / "b", simulated, normal, mixed=True)) == {NOT_DECIDED: 24}
     with pytest.raises(BytewaysError, match="not learned together"):

@@ -125,7 +125,7 @@ def test_pairs_are_told_beside_one_alone(tmp_path: Path) -> None:
     index = Index(RunFolder(build.write(tmp_path)))
     told = [title for title in titles(index) if "pairs of ranks" in title]
     rate = "4 pairs of ranks send 2.5 million MPI messages of 8 B per second"
-    assert told == [f"{rate}; beside one pair: no significant difference"]
+    assert told == [f"{rate}; compared with one pair: no significant difference"]
     rates, bandwidths = topic_of(index, "message-rate").tables
     assert rates.headings == bandwidths.headings == ("size", "1 pair", "2 pairs", "4 pairs")
     assert rates.rows[0] == ("8 B", "2.5", "4", "2.5")
@@ -214,7 +214,7 @@ def test_pairs_within_a_gpu_are_the_diagonal(tmp_path: Path) -> None:
     rates, shares = rank_pairs.matrices(messages.messages(index.cells))
     assert rates.headings == ("from \\ to", "0/gpu0", "1/gpu1", "2/gpu2")
     assert rates.rows[1] == ("1/gpu1", "110", "1510", "112")
-    assert "the diagonal is of two ranks on one GPU" in rates.note
+    assert "the diagonal has two ranks on one GPU" in rates.note
     assert shares.rows[0] == ("0/gpu0", "–", "83 %", "84 %")
 
 

@@ -41,16 +41,16 @@ def best(
     source: Annotated[
         str,
         typer.Argument(
-            help=f"Where the bytes are: {_END} Or a collective, without DST: best allreduce 64KiB.",
+            help=f"Source: {_END} Or a collective, without DST: best allreduce 64KiB.",
             metavar="SRC",
         ),
     ],
     destination: Annotated[
-        str, typer.Argument(help="Where they go: the same.", metavar="DST", show_default=False)
+        str, typer.Argument(help="Destination, in the same forms.", metavar="DST", show_default=False)
     ],
     size: Annotated[
         str | None,
-        typer.Argument(help="Bytes of one transfer: '1MiB'.", metavar="SIZE", show_default=False),
+        typer.Argument(help="Size of one transfer: '1MiB'.", metavar="SIZE", show_default=False),
     ] = None,
     run: Annotated[
         Path | None,
@@ -72,7 +72,10 @@ def best(
     ] = False,
     machine: Annotated[
         str | None,
-        typer.Option("--machine", help="Without RUN: simulate this machine, of `list machines` or a file."),
+        typer.Option(
+            "--machine",
+            help="Without RUN: simulate this machine, a name from `list machines` or a TOML file.",
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Without RUN: keep the run in this new folder.")

@@ -32,8 +32,8 @@ def check(
         str,
         typer.Option(
             "--against",
-            help="'normal': what such machines give; a run folder; 'peak'; a TOML file of limits; or a file "
-            "that --learn wrote.",
+            help="Reference: 'normal' (what such machines usually reach), a run folder, 'peak', a TOML "
+            "file of limits, or a file that --learn wrote.",
         ),
     ] = "normal",
     tolerance: Annotated[
@@ -46,12 +46,15 @@ def check(
     at_least: Annotated[
         str | None,
         typer.Option(
-            "--at-least", help="With --against peak: part of it that a path must reach. [default: 70%]"
+            "--at-least",
+            help="With --against peak: fraction of the peak that a path must reach. [default: 70%]",
         ),
     ] = None,
     allow_missing: Annotated[
         bool,
-        typer.Option("--allow-missing", help="Cases that the run had no time for, or lost, may be missing."),
+        typer.Option(
+            "--allow-missing", help="Accept missing cases that the run lost or left out for lack of time."
+        ),
     ] = False,
     least_effect: LeastEffect = None,
     strict: Strict = False,
@@ -71,7 +74,7 @@ def check(
     ] = False,
     every: Every = False,
     learn: Annotated[
-        bool, typer.Option("--learn", help="Learn what is normal from these runs, into the file of --out.")
+        bool, typer.Option("--learn", help="Learn what is normal from these runs and write it to --out.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="With --learn: the file to write.", metavar="FILE")

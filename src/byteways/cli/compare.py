@@ -37,7 +37,10 @@ def compare(
     ],
     by: Annotated[
         str,
-        typer.Option("--by", help="'case', or 'link-class': of different machines, as parts of the peak."),
+        typer.Option(
+            "--by",
+            help="'case'; or 'link-class', which compares different machines as fractions of the peak.",
+        ),
     ] = CASE,
     fail_if: Annotated[list[str] | None, typer.Option("--fail-if", help=f"{FAIL_IF} Repeatable.")] = None,
     least_effect: LeastEffect = None,
@@ -149,7 +152,7 @@ def _result(compared: Comparison, most: int) -> Iterator[str]:
         yield said
     yield from pooled(compared)
     if not compared.same_gpus:
-        yield "the machines have different GPUs: see the parts of the nominal peak below"
+        yield "the machines have different GPUs: compare the fractions of the nominal peak below"
     for reason, number in compared.not_compared.items():
         yield f"{count(number, 'case')} not compared: {reason}"
     only = zip((compared.only_first, compared.only_second), compared.names, strict=True)
@@ -178,7 +181,7 @@ def _print_classes(compared: ClassComparison, every: bool) -> None:
 
     first, second = compared.names
     runs = Lines("runs", (f"first: {first}", f"second: {second}"))
-    result = Lines("result, of parts of the nominal peak", tuple(class_summary(compared.rows)))
+    result = Lines("result, as fractions of the nominal peak", tuple(class_summary(compared.rows)))
     show([runs, result, *_class_tables(compared.rows, every)])
 
 
@@ -213,6 +216,6 @@ def _class_tables(rows: Sequence[MachinesRow], every: bool) -> list[TextTable | 
         largest = max(row.size_bytes for row in some)
         shown = [row for row in some if every or row.size_bytes == largest]
         left_out = "" if len(shown) == len(some) else "; other sizes: --all"
-        title = f"{PAIR_KINDS[between]}, parts of the nominal peak{left_out}"
+        title = f"{PAIR_KINDS[between]}, fractions of the nominal peak{left_out}"
         tables.append(TextTable(title, columns, tuple(map(class_row, shown))))
     return tables

@@ -43,9 +43,10 @@ MOST_BESIDE_PICTURE = 3
 
 #: What to see in the curves.
 CURVES = (
-    "What to see: where the dashed line leaves the solid one, and at which sizes. One chart for each kind of "
-    "pair, link class and cache state: the path that changed most, by its best ways in the first run. The "
-    "largest changes come first; Any path has the curves of the other pairs. Solid: first run; dashed: "
+    "What to see: at which sizes the dashed line departs from the solid one. One chart for each kind of "
+    "pair, link class and cache state: the path that changed most, with its fastest methods in the first "
+    "run. The largest changes come first; “Any path” has the curves of the other pairs. Solid: first run; "
+    "dashed: "
     "second run; the bands are the intervals. Below: speed of the second run relative to the first; filled "
     "marks differ significantly."
 )
@@ -183,7 +184,7 @@ def _notes(compared: Comparison) -> Iterator[str]:
     only = zip((compared.only_first, compared.only_second), ("first", "second"), strict=True)
     yield from (f"{count(number, 'case')} only in the {name} run" for number, name in only if number)
     if not compared.same_gpus:
-        yield "The machines have different GPUs: byteways compare --by link-class compares parts of the peak"
+        yield "The machines have different GPUs: see byteways compare --by link-class"
 
 
 def _map(pairs: Sequence[PairedCase], links: Sequence[LinkChange]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def doubt(ranking: Ranking, voice: Voice = MEASURED) -> str:
     if ranking.elsewhere:
         return f"not on {listed(list(ranking.elsewhere[0].claim.second.paths))}"
     if following is None:
-        return f"the only way {voice.measured}"
+        return f"the only method {voice.measured}"
     if following.claim.verdict in (MIXED, TRAILS):
         return "the paths disagree"
     if following.claim.verdict not in (LEADS, TIE):

@@ -61,9 +61,9 @@ def against_normal(
     """
     if normal.simulated != run.simulated and not mixed:
         kinds = ["simulated" if one else "measured" for one in (run.simulated, normal.simulated)]
-        hint = "--mixed judges it all the same; --against RUN compares with a healthy run of the same machine"
+        hint = "add --mixed; or compare with a healthy run of the same machine: --against RUN"
         raise BytewaysError(
-            "simulated and measured results are not compared unasked",
+            "simulated results are compared with measured ones only with --mixed",
             cause=f"{names[0]}: {kinds[0]}, {names[1]}: {kinds[1]}",
             hint=hint,
         )
@@ -128,7 +128,7 @@ def _lost_links(run: Index) -> Iterator[Judged]:
     """Yields pairs of GPUs without the link that joins all others."""
     for a, b in missing_pairs(run.topology):
         parts = frozenset({a, b, f"{a}-{b}"})
-        yield Judged(MISSING, f"link {a}-{b}", reason="such a link joins all other GPUs", parts=parts)
+        yield Judged(MISSING, f"link {a}-{b}", reason="such a link connects all other GPUs", parts=parts)
 
 
 def _lost_parts(run: Index, normal: Normal) -> Iterator[Judged]:

@@ -100,7 +100,7 @@ def over_size_chart(
         else:
             caption.append(f"The nominal peak, {format_bandwidth(peak)} per direction, is far above.")
     if len(chosen) < len(series):
-        caption.append(f"{len(chosen)} of {len(series)} ways, chosen by their figure at the largest size.")
+        caption.append(f"{len(chosen)} of {len(series)} methods, chosen by their figure at the largest size.")
     return Chart(title, " ".join(caption), TRANSFER_SIZES, Axis("GB/s", "log"), chosen, tuple(levels))
 
 

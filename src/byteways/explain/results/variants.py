@@ -79,6 +79,8 @@ class Variant:
         Between host memory and a GPU the GPU issues the transfer, so that the direction implies which end it
         is. Managed memory may be at either end.
         """
+        if INTERFACES[self.interface].buffers == "one":
+            return "by another device" if self.access == "remote" else ""
         one_gpu_end = is_device(self.source) != is_device(self.destination)
         implied = one_gpu_end and not self.managed and self.access != "remote"
         return "" if implied or INTERFACES[self.interface].between else issued_by(self.access)

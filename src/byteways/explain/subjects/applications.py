@@ -28,10 +28,10 @@ from byteways.studies.applications import PublishedChoice, PublishedGain, gains
 from byteways.units import format_size, short_time
 
 INTRODUCTION = (
-    "Patterns of communication that stand for CloverLeaf (halo) and Quicksilver (particles), not for their "
-    "physics. An iteration is a pass over a rank's data, the exchange with its neighbours, and the sum of "
-    "one word of every rank; every word is compared with what a single rank computes. The exchange is also "
-    "timed alone: packing, messages and unpacking."
+    "Communication patterns of CloverLeaf (halo) and Quicksilver (particles), without their physics. An "
+    "iteration is a pass over the rank's data, the exchange with its neighbours, and an 8-byte allreduce. "
+    "Every word is compared with the result of a single rank. The exchange is also timed alone: packing, "
+    "messages and unpacking."
 )
 #: Host staging, as codes do it whose MPI takes no memory of GPUs: what other choices are compared with.
 NAIVE = "mpi-staged"
@@ -40,8 +40,8 @@ _NOT_OF_THE_PROBLEM = (TRANSPORT.name, TIMED.name)
 
 #: Below the charts.
 CAPTION = (
-    "What to see: how much of an iteration is exchange, and which transport makes it short. A row is the "
-    "transport, the memory of the data and of the messages; less is better."
+    "What to see: which share of an iteration is exchange, and which transport is fastest. A row names the "
+    "transport, the memory of the data and the memory of the messages. Shorter is better."
 )
 #: Ways of one problem that are drawn, the fastest first; the table has all.
 MOST_DRAWN = 12
@@ -204,7 +204,7 @@ def _beside_published(results: Sequence[Result]) -> Table | None:
         *("published times", "where"),
     )
     note = "the ratio of the time before to the time after; published on four MI300A, of whole runs"
-    return Table("Beside schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), (note,))
+    return Table("Compared with schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), (note,))
 
 
 def _gains_here(gain: PublishedGain, results: Sequence[Result]) -> Iterator[tuple[Claim, Result]]:
@@ -253,8 +253,8 @@ def best_over_staging(index: Index) -> Iterator[Finding]:
             f"{what}, {timed_of(best)}: {names[0]} takes {longer(claim)} {names[1]}: {times[0]} vs {times[1]}"
         )
         detail = (
-            f"Ranks {members_of(best)}; out of {len(members)} choices of transport, memory and settings. The "
-            "pattern stands for an application's communication, not for the application."
+            f"Ranks {members_of(best)}; best of {len(members)} combinations of transport, memory and "
+            f"settings. The pattern reproduces an application's communication, not the application."
         )
         about = what, timed_of(best), names
         yield finding(title, detail, Priority.HALO_TRANSPORT, (naive[0], best), (claim,), about=about)

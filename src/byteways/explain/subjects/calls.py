@@ -245,4 +245,4 @@ def _paces(cost: CallCost) -> str:
 
 
 def _submit(cost: CallCost) -> str:
-    return f"Enqueueing one takes the host {short_time(cost.submit_ns)}." if cost.submit_ns else ""
+    return f"Enqueueing one takes {short_time(cost.submit_ns)} of host time." if cost.submit_ns else ""

@@ -34,13 +34,13 @@ from byteways.plan.options import TIMING
 from byteways.plan.osu import OSU, osu_bytes
 from byteways.units import format_size
 
-INTRODUCTION = "Operations of all ranks, each table by one library; the time is that of the last rank."
+INTRODUCTION = "Collectives of all ranks, one table per library. The time is that of the slowest rank."
 #: Table notes: what each timing means.
 TIMINGS = {
     "pipelined": "Pipelined: operations follow each other without a pause",
     "isolated": "Isolated: one operation at a time, each from a common start of all ranks",
-    OSU: "As OSU's programs: the mean of a fixed number of calls, with an untimed barrier after each, and of "
-    "that the mean over all ranks; sizes are those that the programs print",
+    OSU: "Timed as in OSU's programs: the mean over a fixed number of calls, with an untimed barrier after "
+    "each, averaged over all ranks; sizes are as the programs print them",
 }
 BUS = (
     "Bus bandwidth as nccl-tests defines it: size over time, times a factor that depends on the operation "

@@ -75,7 +75,7 @@ def _bottlenecks(explained: Sequence[Explanation], voice: Voice) -> Table:
                 )
             )
     headings = ("bottleneck", f"{voice.measured} limit, GB/s", "interface, size", "cases", "example, GB/s")
-    note = "“or” joins resources that this run cannot tell apart"
+    note = "“or” joins resources that this run cannot distinguish"
     if any(each_bottleneck.resource.hidden for each in explained for each_bottleneck in each.bottlenecks):
         note += ". A shared resource without a name may be a PCIe switch that the topology does not show"
     return Table("Bottlenecks", headings, tuple(rows), (1, 3), (note,))
@@ -119,8 +119,9 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
         "limited by, remarks",
     )
     note = (
-        "GB/s in total; of equivalent cases, the one farthest below prediction. ‘Limited by’ names what holds"
-        f" back a case at least {percent(1 - HELD_BACK)} below fair sharing, where it is identified"
+        "GB/s in total. Of equivalent cases, the one farthest below its prediction is shown. ‘Limited by’ "
+        f"names the bottleneck of a case at least {percent(1 - HELD_BACK)} below fair sharing, if it is "
+        "identified"
     )
     if predicted.lacking:
         lacking = count(predicted.lacking, "case")

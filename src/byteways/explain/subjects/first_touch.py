@@ -25,8 +25,8 @@ INTRODUCTION = (
     "device that touched first."
 )
 CAPTION = (
-    "What to see: rows whose bars differ, where placement by the first touch decides. A row is a transfer "
-    "and the memory of its host buffer, a colour the device that touched its pages first."
+    "What to see: where the bars of a row differ, first-touch placement matters. A row is a transfer and "
+    "the memory of its host buffer; a colour is the device that touched the pages first."
 )
 #: Least factor between the placements that a finding reports.
 LEAST_FACTOR = 1.05

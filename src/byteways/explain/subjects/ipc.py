@@ -136,7 +136,7 @@ def _table(place: str, members: Sequence[IpcComparison]) -> Table:
         "size",
         f"one process, {unit}",
         f"opened by IPC, {unit}",
-        "IPC beside one process",
+        "IPC compared with one process",
     )
     return Table(place, headings, tuple(rows), (1, 2, 3), (note_of(rows),))
 

@@ -163,8 +163,8 @@ def _load(cell: Result) -> float:
 
 
 INTRODUCTION = (
-    "Latency of one dependent load against the bandwidth of concurrent flows in the same window. Where "
-    "the curve turns up, requests queue."
+    "Latency of one dependent load against the bandwidth of concurrent flows in the same window. Where the "
+    "curve rises, requests queue."
 )
 #: Shown with simulated curves: a flat one is not a prediction.
 NO_QUEUES = " A machine model delays loads only in GPU memory, not in links or host memory."

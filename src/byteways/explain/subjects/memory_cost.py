@@ -170,8 +170,8 @@ def _gpu_memory(cell: Result) -> str:
 
 
 _INTRODUCTION = (
-    "Time of the calls that allocate, release or open memory, by the host's clock; undoing them between "
-    "samples is not included. Per GiB: increment from the smallest to the largest size; “none” where "
+    "Host time of the calls that allocate, release or open memory; undoing them between samples is not "
+    "included. Per GiB: increment from the smallest to the largest size; “none” where "
     "these two do not differ significantly."
 )
 

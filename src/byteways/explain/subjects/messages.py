@@ -43,10 +43,10 @@ from byteways.plan.options import WINDOW
 from byteways.units import format_size
 
 INTRODUCTION = (
-    "Messages from one rank to another; each table and each line is of one library. Latency is half of a "
-    "round trip, one message at a time. Bandwidth by MPI is of messages in windows: the receiver "
-    "acknowledges a window before the sender starts the next. Bandwidth by NCCL or RCCL is of messages "
-    "enqueued back to back on both GPUs. Bidirectional is the sum of both directions."
+    "Messages from one rank to another, one library per table and line. Latency is half of a round trip, "
+    "one message at a time. For bandwidth, MPI sends windows of messages: the receiver acknowledges a "
+    "window before the sender starts the next. NCCL and RCCL enqueue messages back to back on both GPUs. "
+    "Bidirectional is the sum of both directions."
 )
 #: From this number of paths of one class on, they share a table with their median.
 MOST_PATHS = 3

@@ -285,7 +285,7 @@ def cores(index: Index) -> Iterator[Finding]:
         f"({three_digits(halves[0])} to {three_digits(halves[-1])} ns)"
     )
     if near:
-        title += f"; {count(len(near), 'pair')} of {len(halves)} have less than half of that"
+        title += f"; {count(len(near), 'pair')} of {len(halves)} are faster than half of that"
     devices = listed(list(dict.fromkeys(cell.record.executor for cell in members)))
     detail = f"One way, median of {count(len(halves), 'pair')} of cores of {devices}."
     if near:

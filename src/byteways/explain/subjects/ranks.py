@@ -38,7 +38,7 @@ DIRECT_INTERFACE = "direct"
 #: Suffix of a value with a warning, and the table note on it.
 MARK, MARKED = "*", "* has a warning (listed below)"
 #: Table note on messages that are timed as OSU's programs do.
-AS_OSU = "As OSU's programs: the mean over a loop of fixed length, by the clock of the first rank"
+AS_OSU = "Timed as in OSU's programs: the mean over a loop of fixed length, by the clock of the first rank"
 
 
 def as_osu(cells: Iterable[Result]) -> bool:
@@ -146,7 +146,7 @@ def absolute_and_relative(
         half = Part(cell.value / 2, cell.low / 2, cell.high / 2)
         return us_figure(half, cell) if is_time else gb_figure(cell)
 
-    text = "best latency over that of the pair" if is_time else "bandwidth over the best"
+    text = "best latency divided by the pair's latency" if is_time else "bandwidth over the best"
     parts = (
         (f"{title}, {unit}", pairs, figure, tuple(notes)),
         (f"{title}, relative to the best", compared, lambda cell: percent(share(cell) or 0.0), (text,)),

@@ -158,8 +158,8 @@ def _table(curves: Sequence[Saturation]) -> Table:
     )
     rows = tuple(_row(curve) for curve in curves)
     note = (
-        "“>”: within 5 % of the maximum only at the largest number tried; more blocks may reach more. "
-        "Share of multiprocessors: if each block had one to itself."
+        "“>”: within 5 % of the maximum only at the largest number tried; more blocks may be faster. Share "
+        "of multiprocessors: with one block per multiprocessor."
     )
     return Table("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), (note,))
 

@@ -153,9 +153,9 @@ def check(runs: Sequence[RecordedRun], names: Sequence[str], *, mixed: bool) -> 
             for run, name in zip(runs, names, strict=True)
         )
         raise BytewaysError(
-            "simulated and measured runs are not compared unasked",
+            "simulated runs are compared with measured ones only with --mixed",
             cause=", ".join(named),
-            hint="--mixed (in Python: mixed=True) compares them, and says so",
+            hint="add --mixed (in Python: mixed=True)",
         )
 
 

@@ -237,10 +237,11 @@ def part_of(option: str, told: str | float) -> float:
         found = _PART.fullmatch(told)
         if found is None or not 0 <= float(found[1]) <= 100:
             raise BytewaysError(
-                f"{option} '{told}' is no percentage from 0% to 100%", hint=f"write for example {option} 5%"
+                f"{option} '{told}' is not a percentage from 0% to 100%",
+                hint=f"write for example {option} 5%",
             )
         return float(found[1]) / 100
     if not 0 <= told <= 1:  # also of nan
         name = option.removeprefix("--").replace("-", "_")
-        raise BytewaysError(f"{name}={told} is no part of 1", hint=f"{name}=0.05 is 5 %")
+        raise BytewaysError(f"{name}={told} is not a fraction of 1", hint=f"{name}=0.05 is 5 %")
     return float(told)

@@ -147,7 +147,7 @@
     const last = make("tr"), cell = make("td"), link = make("button", "All records of this pair and size", "link");
     link.type = "button";
     if (more) {
-      const rest = make("button", more + " more ways", "link more-ways");
+      const rest = make("button", more + " more methods", "link more-ways");
       rest.type = "button";
       rest.addEventListener("click", () => { state.all = 1; drawWays(); });
       cell.append(rest, " ");
