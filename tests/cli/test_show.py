@@ -116,7 +116,7 @@ def test_node_is_drawn_first(gpu_run: Path, capsys: pytest.CaptureFixture[str]) 
         "  From host to GPU: copy with pinned memory",
         "  From GPU to host: copy with pinned memory",
     ]
-    assert text.index("Node: best way") < text.index("Recommended interface") < text.index("\nFindings")
+    assert text.index("Node: best method") < text.index("Recommended interface") < text.index("\nFindings")
 
 
 def titles(text: str) -> list[str]:

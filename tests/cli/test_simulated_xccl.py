@@ -271,7 +271,7 @@ size = "64KiB"
     assert {one["pattern"] for one in without} == {"unidirectional", "allreduce"}
     for one in without:
         assert one["status"] == "skipped"
-        assert one["reason"].startswith("the library does not move this memory: nccl")
+        assert one["reason"].startswith("the library cannot move this memory: nccl")
         assert "managed memory needs XNACK (HSA_XNACK=1)" in one["reason"]
     assert all(one["status"] == "measured" and one["verified"] for one in found if one not in without)
 

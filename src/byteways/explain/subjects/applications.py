@@ -4,7 +4,7 @@ choice gains over host staging, and the gains of schieffer2025, section 7, besid
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from byteways.explain.claims.claim import NOT_COMPARED, Claim
 from byteways.explain.claims.compare import compare
@@ -17,13 +17,14 @@ from byteways.explain.display.table import Table
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part, Result, group_by
-from byteways.explain.results.variants import LIBRARY_NAMES, interface_name
+from byteways.explain.results.variants import LIBRARY_NAMES
 from byteways.explain.subjects.collectives import members_of, ranks_of
 from byteways.explain.subjects.ranks import note_of, us_figure
 from byteways.plan.applications import fell_back
 from byteways.plan.interfaces import APPLICATIONS
 from byteways.plan.legality import kind_of
 from byteways.plan.options import TIMED, TRANSPORT
+from byteways.record.libraries import RANK_LIBRARIES, uses
 from byteways.studies.applications import PublishedChoice, PublishedGain, gains
 from byteways.units import format_size, short_time
 
@@ -52,16 +53,11 @@ def applications(results: Iterable[Result]) -> list[Result]:
     return [cell for cell in results if cell.record.pattern in APPLICATIONS]
 
 
-def _transport_name(cell: Result) -> str:
-    """Returns the transport as people call it: `NCCL`, `staged MPI`, `kernels`."""
-    transport, evidence = transport_of(cell), cell.record.evidence
-    if transport == NAIVE:
-        return f"staged {LIBRARY_NAMES['mpi']}"
-    return (
-        interface_name(transport, (evidence and evidence.library) or "")
-        if transport in LIBRARY_NAMES
-        else transport
-    )
+def _transport_names(index: Index) -> Mapping[str, str]:
+    """Returns transports that people call otherwise than options do: `NCCL`, `staged MPI`."""
+    used = [name for name in ("nccl", "rccl") if uses(name, index.manifest.get("libraries") or ())]
+    library = RANK_LIBRARIES[used[0]] if len(used) == 1 else LIBRARY_NAMES["xccl"]
+    return {**LIBRARY_NAMES, "xccl": library, NAIVE: f"staged {LIBRARY_NAMES['mpi']}"}
 
 
 def transport_of(cell: Result) -> str:
@@ -81,14 +77,15 @@ def topic(index: Index) -> Topic | None:
     problems = group_by(applications(index.cells), problem)
     if not problems:
         return None
-    tables = [_table(members) for members in problems.values()]
+    names = _transport_names(index)
+    tables = [_table(members, names) for members in problems.values()]
     beside = _beside_published(applications(index.cells))
     return Topic(
         "applications",
         "Application patterns",
         INTRODUCTION,
         (*tables, *([beside] if beside else [])),
-        overview=tuple(map(_chart, problems.values())),
+        overview=tuple(_chart(members, names) for members in problems.values()),
     )
 
 
@@ -117,7 +114,7 @@ def _settings(cell: Result) -> list[str]:
     return [option for option in options if option and option.partition("=")[0] not in _NOT_OF_THE_PROBLEM]
 
 
-def _table(members: Sequence[Result]) -> Table:
+def _table(members: Sequence[Result], names: Mapping[str, str]) -> Table:
     """Returns a row per transport, memory and setting: both times, and their ratio."""
     rows = []
     fallen: dict[str, None] = {}
@@ -126,7 +123,7 @@ def _table(members: Sequence[Result]) -> Table:
         whole, part = timed.get(ITERATION), timed.get(EXCHANGE)
         rows.append(
             (
-                _transport_name(group[0]),
+                names.get(choice.transport, choice.transport),
                 choice.data,
                 choice.messages,
                 environment,
@@ -139,7 +136,7 @@ def _table(members: Sequence[Result]) -> Table:
     return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), (note_of(rows, *fallen),))
 
 
-def _chart(members: Sequence[Result]) -> Chart:
+def _chart(members: Sequence[Result], names: Mapping[str, str]) -> Chart:
     ways = group_by(members, lambda cell: (choice_of(cell), cell.variant.environment))
     timed = {way: {timed_of(cell): cell for cell in cells} for way, cells in ways.items()}
     order = sorted(timed, key=lambda way: min(cell.value for cell in timed[way].values()))[:MOST_DRAWN]
@@ -149,8 +146,13 @@ def _chart(members: Sequence[Result]) -> Chart:
         if any(name in timed[way] for way in order)
     ]
     rows = [
-        ", ".join(filter(None, (_transport_name(ways[way][0]), way[0].data, way[0].messages, way[1])))
-        for way in order
+        ", ".join(
+            filter(
+                None,
+                (names.get(choice.transport, choice.transport), choice.data, choice.messages, environment),
+            )
+        )
+        for choice, environment in order
     ]
     return in_rows(title_of(members[0]), CAPTION, Axis("time", unit="ns"), rows, series)
 
@@ -234,6 +236,7 @@ def _size(cell: Result) -> Hashable:
 def best_over_staging(index: Index) -> Iterator[Finding]:
     """Compares the fastest choice of transport and memory with host staging, for each problem."""
     as_asked = [cell for cell in applications(index.between_ranks) if not _fell_back(cell)]
+    called = _transport_names(index)
     for members in group_by(as_asked, _timed_problem).values():
         naive = [
             cell
@@ -243,7 +246,7 @@ def best_over_staging(index: Index) -> Iterator[Finding]:
         best = min(members, key=lambda cell: cell.value)
         if not naive or best is naive[0]:
             continue
-        names = said(naive[0]), said(best)
+        names = _named(naive[0], called), _named(best, called)
         claim = compare(naive[0], best, kind=TRANSPORT.name, ways=len(members), match=_size, names=names)
         if not claim.leads:
             continue
@@ -264,11 +267,11 @@ def _timed_problem(cell: Result) -> Hashable:
     return problem(cell), timed_of(cell)
 
 
-def said(cell: Result) -> str:
+def _named(cell: Result, names: Mapping[str, str]) -> str:
     """'staged MPI', 'NCCL with registered > device memory'."""
     choice = choice_of(cell)
     plain = choice.data == choice.messages == "device"
     ends = dict.fromkeys((choice.data, choice.messages))
-    name = _transport_name(cell)
+    name = names.get(choice.transport, choice.transport)
     parts = [name if plain else f"{name} with {' > '.join(ends)} memory"]
     return ", ".join(filter(None, (*parts, cell.variant.environment)))
