@@ -205,7 +205,7 @@ def test_refusals(tmp_path: Path) -> None:
     """Catches runs that are judged although nothing follows from it."""
     simulated = pairs_run()
     simulated.simulated = True
-    with pytest.raises(BytewaysError, match="are not compared unasked"):
+    with pytest.raises(BytewaysError, match="are compared with measured ones only"):
         against(tmp_path / "a", simulated, pairs_run())
     mixed = against(tmp_path / "b", simulated, pairs_run(), mixed=True)
     assert mixed.verdict == PASS and "SIMULATED" in mixed.marks[0]
@@ -369,8 +369,8 @@ def test_mistaken_limits(tmp_path: Path, text: str, said: str) -> None:
     ("words", "said"),
     [
         (("nromal",), "unknown reference 'nromal'"),
-        (("normal", "5"), "--tolerance '5' is no percentage"),
-        (("normal", "101%"), "--tolerance '101%' is no percentage"),
+        (("normal", "5"), "--tolerance '5' is not a percentage"),
+        (("normal", "101%"), "--tolerance '101%' is not a percentage"),
         (("normal", None, "70%"), "--at-least is a fraction of the peak"),
         (("peak", "5%"), "--tolerance does not change peak"),
         (("limits.toml", "5%"), "--tolerance does not change limits"),
