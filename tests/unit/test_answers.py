@@ -401,7 +401,7 @@ def test_the_suite_of_a_question(
 
 def test_a_question_on_devices_of_two_kinds() -> None:
     """Catches `*`, which would be measured as if it were of one kind."""
-    with pytest.raises(BytewaysError, match="stands for CPUs and GPUs"):
+    with pytest.raises(BytewaysError, match="matches both CPUs and GPUs"):
         suite_of(question("*", "gpu0", "1MiB"), machines.h200x4()[0])
 
 

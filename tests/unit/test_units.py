@@ -55,7 +55,13 @@ def test_no_size_is_refused(text: str) -> None:
     ("size", "said"),
     [
         *((4096, "4 KiB"), (100_000, "100 kB"), (8_000_000, "8 MB")),
-        *((1000, "1000 B"), (1500, "1.465 KiB"), (10**6, "1 MB")),
+        *(
+            (1000, "1000 B"),
+            (1500, "1.5 kB"),
+            (1025, "1.001 KiB"),
+            (112_800_000_000, "105.1 GiB"),
+            (10**6, "1 MB"),
+        ),
     ],
 )
 def test_sizes_in_powers_of_ten(size: int, said: str) -> None:
