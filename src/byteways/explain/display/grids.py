@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from byteways.explain.display.numbers import METRIC_UNITS, cell_number, peaks_of
@@ -27,22 +27,7 @@ def grid_of(
     title: str,
     corner: str,
     members: Iterable[tuple[Hashable, Hashable, Result]],
-    *,
-    quantity: str = "bandwidth",
-    notes: tuple[str, ...] = (),
-) -> Table:
-    """Returns a table of (row, column, result); rows and columns that are devices are sorted by name."""
-    at = {(str(row), str(column)): cell for row, column, cell in members}
-    rows = sorted({row for row, _ in at}, key=label_order)
-    columns = sorted({column for _, column in at}, key=label_order)
-    return table_of_results(title, corner, (rows, columns), at, quantity=quantity, notes=notes)
-
-
-def table_of_results(
-    title: str,
-    corner: str,
-    names: tuple[Sequence[str], Sequence[str]],
-    at: Mapping[tuple[str, str], Result],
+    names: tuple[Sequence[str], Sequence[str]] | None = None,
     *,
     quantity: str = "bandwidth",
     notes: tuple[str, ...] = (),
@@ -52,11 +37,15 @@ def table_of_results(
     Args:
         title: Of the table.
         corner: What rows and columns are.
-        names: Of the rows, and of the columns.
-        at: Results by row and column.
+        members: Row, column and result of each cell.
+        names: Of the rows, and of the columns; without, in the order of the devices that they name.
         quantity: "bandwidth" or "latency".
         notes: Below the table, after the peaks.
     """
+    at = {(str(row), str(column)): cell for row, column, cell in members}
+    if names is None:
+        rows, columns = (sorted({ends[side] for ends in at}, key=label_order) for side in (0, 1))
+        names = rows, columns
     sizes = {cell.record.size_bytes for cell in at.values()}
     size = f"{' ' if quantity == 'latency' else ' at '}{format_size(sizes.pop())}" if len(sizes) == 1 else ""
     # Transfers within a device would outshine those over links.

@@ -14,7 +14,7 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import of_peak, percent, rate, span
 from byteways.explain.claims.wording import faster, faster_directly, least_gain, less
-from byteways.explain.display.grids import table_of_results
+from byteways.explain.display.grids import grid_of
 from byteways.explain.display.table import Table
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
@@ -104,8 +104,8 @@ def _by_size(title: str, members: Sequence[Result]) -> Table:
     ordered = sorted(members, key=lambda cell: (paths_in(cell), way_of(cell)))
     sizes = sorted({cell.record.size_bytes for cell in members})
     names = list(dict.fromkeys(map(way_of, ordered))), list(map(format_size, sizes))
-    at = {(way_of(cell), format_size(cell.record.size_bytes)): cell for cell in ordered}
-    return table_of_results(f"{title}, by number of paths", "paths \\ size", names, at)
+    at = ((way_of(cell), format_size(cell.record.size_bytes), cell) for cell in ordered)
+    return grid_of(f"{title}, by number of paths", "paths \\ size", at, names)
 
 
 def _by_pieces(title: str, members: Sequence[Result]) -> Table:
@@ -120,8 +120,8 @@ def _by_pieces(title: str, members: Sequence[Result]) -> Table:
     }
     pieces, depths = (sorted({key[axis] for key in at}) for axis in (0, 1))
     names = list(map(format_size, pieces)), list(map(str, depths))
-    named = {(format_size(piece), str(depth)): cell for (piece, depth), cell in at.items()}
-    return table_of_results(title, "piece \\ in flight", names, named)
+    named = ((format_size(piece), str(depth), cell) for (piece, depth), cell in at.items())
+    return grid_of(title, "piece \\ in flight", named, names)
 
 
 def gains(results: Sequence[Result]) -> list[RouteGain]:
