@@ -168,8 +168,9 @@ def _shown(found: Check) -> tuple[str, ...]:
 
 
 def _print(found: Check, every: bool) -> None:
-    from byteways.cli.layout import Lines, TextTable, show
+    from byteways.cli.layout import Lines, show
     from byteways.explain.checks.wording_check import HEADINGS, details, row, summary, suspicion
+    from byteways.explain.display.table import Table
 
     for mark in found.marks:
         echo(mark)
@@ -179,8 +180,7 @@ def _print(found: Check, every: bool) -> None:
     lines = [summary(found), suspicion(found), *details(found)]
     if len(shown) < len(chosen):
         lines.append(f"{len(chosen) - len(shown)} more: --all")
-    blocks: list[TextTable | Lines] = [Lines("result", tuple(filter(None, lines)))]
+    blocks: list[Table | Lines] = [Lines("result", tuple(filter(None, lines)))]
     if shown:
-        right = frozenset(HEADINGS[2:6])
-        blocks.append(TextTable("cases, the worst first", HEADINGS, tuple(map(row, shown)), right))
+        blocks.append(Table("cases, the worst first", HEADINGS, tuple(map(row, shown)), (2, 3, 4, 5)))
     show(blocks)

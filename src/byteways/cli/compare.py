@@ -17,7 +17,8 @@ from byteways.json_text import json_text
 from byteways.plan.spelling import closest
 
 if TYPE_CHECKING:
-    from byteways.cli.layout import Lines, TextTable
+    from byteways.cli.layout import Lines
+    from byteways.explain.display.table import Table
     from byteways.explain.two_runs.across_machines import ClassComparison, MachinesRow
     from byteways.explain.two_runs.comparison import Comparison
     from byteways.explain.two_runs.environments import Difference
@@ -96,7 +97,8 @@ def _marks(folders: Sequence[RunFolder]) -> list[str]:
 
 
 def _print(compared: Comparison, folders: Sequence[RunFolder], every: bool) -> None:
-    from byteways.cli.layout import Lines, TextTable, show
+    from byteways.cli.layout import Lines, show
+    from byteways.explain.display.table import Table
     from byteways.explain.two_runs.wording_comparison import HEADINGS, row
 
     own = [_named(name, folders) for name in compared.names]
@@ -104,21 +106,19 @@ def _print(compared: Comparison, folders: Sequence[RunFolder], every: bool) -> N
         echo(mark)
     first, second = compared.names
     most = MOST_PRINTED_CASES if compared.same_gpus else MOST_OF_MACHINES
-    blocks: list[TextTable | Lines] = [Lines("runs", (f"first: {first}", f"second: {second}"))]
+    blocks: list[Table | Lines] = [Lines("runs", (f"first: {first}", f"second: {second}"))]
     blocks += [_environment(compared, own), Lines("result", tuple(_result(compared, most)))]
     if not compared.same_gpus:
         blocks += _class_tables(_classes(compared, folders), every)
     if compared.lost:
         failed = tuple((one.status, f"{one.interface} {one.path}", one.reason or "") for one in compared.lost)
         title = f"failed in {second}, not in {first}"
-        blocks.append(
-            TextTable(title, ("status", "case", "reason"), failed[: None if every else MOST_FAILED])
-        )
+        blocks.append(Table(title, ("status", "case", "reason"), failed[: None if every else MOST_FAILED]))
     pairs = compared.pairs if every else [pair for pair in compared.pairs if pair.claim.differ][:most]
     if pairs:
         rows = tuple(row(pair) for pair in pairs)
         blocks.append(
-            TextTable("cases, the largest differences first", HEADINGS, rows, frozenset(HEADINGS[1:]))
+            Table("cases, the largest differences first", HEADINGS, rows, tuple(range(1, len(HEADINGS))))
         )
     show(blocks)
 
@@ -127,8 +127,9 @@ def _named(name: str, folders: Sequence[RunFolder]) -> RunFolder:
     return next(folder for folder in folders if str(folder.path) == name)
 
 
-def _environment(compared: Comparison, runs: Sequence[RunFolder]) -> TextTable | Lines:
-    from byteways.cli.layout import Lines, TextTable
+def _environment(compared: Comparison, runs: Sequence[RunFolder]) -> Table | Lines:
+    from byteways.cli.layout import Lines
+    from byteways.explain.display.table import Table
     from byteways.explain.two_runs.environments import between_machines
 
     title = "differences of the environment"
@@ -140,7 +141,7 @@ def _environment(compared: Comparison, runs: Sequence[RunFolder]) -> TextTable |
     told = [(one.what, one.first or "-", one.second or "-") for one in found]
     if len(told) > MOST_DIFFERENCES:
         told[MOST_DIFFERENCES:] = [(f"and {len(told) - MOST_DIFFERENCES} more", "--json", "--json")]
-    return TextTable(title, ("what", "first", "second"), tuple(told))
+    return Table(title, ("what", "first", "second"), tuple(told))
 
 
 def _result(compared: Comparison, most: int) -> Iterator[str]:
@@ -203,19 +204,19 @@ def _classes_as_data(compared: Comparison, folders: Sequence[RunFolder]) -> dict
     return {"link_classes": [row.to_json() for row in _classes(compared, folders)]}
 
 
-def _class_tables(rows: Sequence[MachinesRow], every: bool) -> list[TextTable | Lines]:
+def _class_tables(rows: Sequence[MachinesRow], every: bool) -> list[Table | Lines]:
     """Returns a table for each kind of pair; of the largest size alone unless every row is asked for."""
-    from byteways.cli.layout import TextTable
+    from byteways.explain.display.table import Table
     from byteways.explain.results.selection import PAIR_KINDS
     from byteways.explain.results.summary import group_by
     from byteways.explain.two_runs.wording_comparison import class_row
 
     columns = ("interface", "size", "first", "second", "second beside first")
-    tables: list[TextTable | Lines] = []
+    tables: list[Table | Lines] = []
     for between, some in group_by(rows, lambda row: row.between).items():
         largest = max(row.size_bytes for row in some)
         shown = [row for row in some if every or row.size_bytes == largest]
         left_out = "" if len(shown) == len(some) else "; other sizes: --all"
         title = f"{PAIR_KINDS[between]}, fractions of the nominal peak{left_out}"
-        tables.append(TextTable(title, columns, tuple(map(class_row, shown))))
+        tables.append(Table(title, columns, tuple(map(class_row, shown))))
     return tables

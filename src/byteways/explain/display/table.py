@@ -84,6 +84,7 @@ class Table:
     by more than is drawn as a band, or a status.
     `notes` follow below it.
     `results` has the results behind the cells, None for other cells.
+    `sentences` says that cells are long: a narrow terminal has the other cells below the first.
     `advice` has a sentence for every row.
     """
 
@@ -96,6 +97,7 @@ class Table:
     bands: tuple[tuple[str, ...], ...] = ()
     results: tuple[tuple[TableResult | None, ...], ...] = ()
     unit: str = ""
+    sentences: bool = False
     advice: tuple[str, ...] = ()
 
     @property
