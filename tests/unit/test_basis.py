@@ -36,7 +36,7 @@ COPY = case("copy", "gpu0:device", "gpu1:device", "gpu0")
 PULL = case("kernel", "gpu0:device", "gpu1:device", "gpu1")
 SHORT = case("kernel", "gpu0:device", "gpu1:device", "gpu1", size=2**16)
 UNGATED = case("copy", "gpu0:device", "gpu1:device", "gpu0", size=2**16, options={"gate": False})
-MESSAGE = case("mpi", "0/cpu0:pageable", "1/cpu0:pageable", "cpu0", size=2**10)
+MESSAGE = case("mpi", "0/cpu0:pageable", "1/cpu0:pageable", "cpu0", size=2**16)
 LIBRARY = case("xccl", "0/gpu0:device", "1/gpu1:device", "gpu0", size=2**16)
 HOST = case("copy", "cpu0:pinned", "gpu0:device", "gpu0")
 STAGED = case("copy", "cpu0:pageable", "gpu0:device", "gpu0")
@@ -45,7 +45,6 @@ PREFETCH = case("prefetch", "cpu0:managed", "gpu0:managed", "gpu0")
 TOUCH = case("kernel", "cpu0:managed", "gpu0:device", "gpu0")
 CORE = case("memcpy", "cpu0:pageable", "cpu0:pageable", "cpu0")
 CALL = case("launch", "gpu0:device", "gpu0:device", "gpu0")
-MESSAGE = case("mpi", "0/gpu0:device", "1/gpu1:device", "gpu0")
 NCCL_MESSAGE = case("xccl", "0/gpu0:device", "1/gpu1:device", "gpu0")
 STEP = case("allocate", "gpu0:device", "gpu0:device", "gpu0")
 
@@ -67,6 +66,9 @@ STEP = case("allocate", "gpu0:device", "gpu0:device", "gpu0")
         ("managed.to_gpu_bytes_per_s", [TOUCH], [PREFETCH, HOST]),
         ("cpu.core_copy_bytes_per_s", [CORE], [COPY, HOST]),
         ("calls.launch_ns", [CALL, UNGATED], [COPY, WALK]),
+        ("mpi.handshake_ns", [MESSAGE], [COPY, LIBRARY, CORE]),
+        ("mpi.send_ns", [MESSAGE], [NCCL_MESSAGE, COPY]),
+        ("xccl.ll_step_ns", [LIBRARY], [MESSAGE, COPY]),
         ("xccl.simple_step_ns", [LIBRARY], [COPY, MESSAGE]),
         ("xccl.ll_efficiency", [LIBRARY], [COPY, MESSAGE]),
         ("memory.call_ns", [STEP], [COPY, CALL]),

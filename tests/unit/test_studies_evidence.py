@@ -92,7 +92,7 @@ def test_what_is_beyond_the_physical_limit_is_no_evidence() -> None:
     line, place = study.lines["explicit"], study.places["quad"]
     sheet = Sheet(study, of)
     assert not sheet.ours(line, place)
-    assert "beyond the physical limit of the path" in sheet.missing(line, place, GIB)
+    assert "exceeds the physical limit of the path" in sheet.missing(line, place, GIB)
 
 
 def test_what_rests_on_assumptions_alone_is_not_known() -> None:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from byteways.aliases import typed_size
 from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
 from byteways.cli.usage import BEST
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
+from byteways.units import parse_size
 
 if TYPE_CHECKING:
     from byteways.explain.best.answers import Answer
@@ -42,16 +42,16 @@ def best(
     source: Annotated[
         str,
         typer.Argument(
-            help=f"Where the bytes are: {_END} Or a collective, without DST: best allreduce 64KiB.",
+            help=f"Source: {_END} Or a collective, without DST: best allreduce 64KiB.",
             metavar="SRC",
         ),
     ],
     destination: Annotated[
-        str, typer.Argument(help="Where they go: the same.", metavar="DST", show_default=False)
+        str, typer.Argument(help="Destination, in the same forms.", metavar="DST", show_default=False)
     ],
     size: Annotated[
         str | None,
-        typer.Argument(help="Bytes of one transfer: '1MiB'.", metavar="SIZE", show_default=False),
+        typer.Argument(help="Size of one transfer: '1MiB'.", metavar="SIZE", show_default=False),
     ] = None,
     run: Annotated[
         Path | None,
@@ -73,7 +73,10 @@ def best(
     ] = False,
     machine: Annotated[
         str | None,
-        typer.Option("--machine", help="Without RUN: simulate this machine, of `list machines` or a file."),
+        typer.Option(
+            "--machine",
+            help="Without RUN: simulate this machine, a name from `list machines` or a TOML file.",
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Without RUN: keep the run in this new folder.")
@@ -155,7 +158,7 @@ def _check_order(source: str, destination: str, size: str, run: Path | None) -> 
 
 def _is_size(word: str) -> bool:
     try:
-        return typed_size(word) > 0
+        return parse_size(word) > 0
     except ValueError:
         return False
 

@@ -119,6 +119,7 @@ INTERFACES: Mapping[str, Interface] = {
         {"gpu": ()},
         by_call=True,
         worker="torch",
+        front_end_of="copy",
         gpu_rate="engine",
     ),
     "kernel": Interface(

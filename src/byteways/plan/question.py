@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from byteways.aliases import AmbiguousError, called, meanings, translated, typed_size
+from byteways.aliases import AmbiguousError, called, meanings, translated
 from byteways.errors import BytewaysError
 from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import COLLECTIVES
 from byteways.plan.memory import MEMORIES, is_plain
 from byteways.plan.misplaced_words import OF_QUESTION, advice, placed
 from byteways.plan.spelling import closest
-from byteways.units import format_size
+from byteways.units import format_size, parse_size
 
 PROCESS, RANKS = "process", "ranks"
 #: Where the buffers may be: all in one process, or a process at each end.
@@ -102,7 +102,7 @@ def question(
     if source or destination or pattern not in COLLECTIVES:
         check_ends(source, destination)
     try:
-        size_bytes = typed_size(str(size))
+        size_bytes = parse_size(str(size))
     except ValueError as error:
         raise BytewaysError(str(error), hint="write a size in bytes, KiB, MiB or GiB: 1MiB") from error
     if memory is not None:

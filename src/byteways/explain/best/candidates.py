@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from byteways.explain.best.decisions import Decision
-from byteways.explain.claims.phrases import ACCESS
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, kind_of_pair
+from byteways.explain.results.variants import interface_name, issued_by
 from byteways.plan.case import Buffer
 from byteways.plan.interfaces import COLLECTIVES
 from byteways.plan.legality.rules import RULES
@@ -21,9 +21,6 @@ from byteways.plan.memory import MEMORIES, is_managed, is_plain
 from byteways.plan.question import PROCESS, Question
 from byteways.plan.reasons import LIBRARY_MEMORY, UNAVAILABLE
 from byteways.record.record import Record
-
-#: What interfaces between ranks are called.
-_LIBRARIES = {"mpi": "MPI", "xccl": "NCCL or RCCL"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Candidate:
     @property
     def name(self) -> str:
         """`copy issued by the destination`, `MPI`."""
-        return _LIBRARIES.get(self.interface, f"{self.interface}{ACCESS.get(self.access, '')}")
+        return f"{interface_name(self.interface)} {issued_by(self.access)}".strip()
 
 
 _COPIES, _KERNELS = Candidate("copy"), Candidate("kernel")

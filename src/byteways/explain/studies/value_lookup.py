@@ -245,11 +245,11 @@ class Sheet:
         if reason:
             return self.voice.quote(reason)
         if any(record.beyond_limit for record in there):
-            return "its bytes over its time are beyond the physical limit of the path, so it is not evidence"
+            return "its bandwidth exceeds the physical limit of the path, so the value is void"
         at = f" at {format_size(size_bytes)}" if size_bytes else ""
         sizes = self.asked(line, place)
         if sizes and size_bytes in (None, *sizes) and self.cut_short:
-            return f"this run was cut short before {line.name}, {place.name}{at}"
+            return f"this run ended before {line.name}, {place.name}{at}"
         if not sizes and (twice := _twice(line, devices)):
             return f"it needs two NUMA domains, and here {twice} is local to both GPUs"
         return f"this run has no case of {line.name}, {place.name}{at}"
