@@ -23,6 +23,8 @@ CHANGE, MOVED = 0.2, 0.01
 BLIT_UP_TO_BYTES = 2**20
 #: End of the keys that are times.
 _TIME = "_ns"
+#: Numbers of a bundle of links that decide a rate.
+_OF_LINKS = ("peak_bytes_per_s", "duplex_bytes_per_s", "switch_blocking")
 #: Numbers of the cores that MPI's messages need.
 _OF_MESSAGES = (
     *("caches", "core_copy_bytes_per_s", "core_remote_bytes_per_s", "gpu_touched_part"),
@@ -147,7 +149,7 @@ def _of_bytes(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
         key = _prefetch_key(flow)
         yield from (key, "managed.prefetch_ns", "managed.prefetch_peer_ns")
         efficiencies = [key for way in _WAYS for key in model.keys_below(f"rates.engine-{way}.efficiency")]
-        rates = [model.number(link) for link in links if model.keys_below(link) and model.number(link)]
+        rates = [model.number(link) for link in links if link.endswith("_per_s") and model.number(link)]
         limit = min(rates, default=0.0) * min(map(model.number, efficiencies), default=1.0)
         if len(case.flows) * model.number(key) < limit * (1 - CHANGE):
             return  # the pages are far slower than the links
@@ -347,6 +349,6 @@ def _links(model: MachineModel, a: str, b: str) -> Iterator[str]:
     away = {index for index, ends in model.bundles if (ends <= group if b in group else ends & {a, b})}
     joining = _joining(model, a, b)
     for index in sorted(joining or away):
-        yield from (f"links.{index}.peak_bytes_per_s", f"links.{index}.duplex_bytes_per_s")
+        yield from (f"links.{index}.{key}" for key in _OF_LINKS)
     if not joining and a.startswith("gpu") and b.startswith("gpu"):
         yield "gpu.routed_efficiency"

@@ -169,9 +169,11 @@ MODEL_TABLES: Mapping[str, Mapping[str, ModelKey]] = {
         "width": ModelKey("whole", least=1),
         "peak_bytes_per_s": _SPEED,
         "duplex_bytes_per_s": _SPEED_OR_NONE,
+        "switch_blocking": ModelKey("number", 0.0),
     },
     "managed": {
         "kernels_migrate": _TRUTH,
+        "source_copies": ModelKey("truth", False),
         "remote_efficiency": _SHARE_OR_NONE,
         "fault_ns": _NUMBER,
         "fault_peer_ns": ModelKey("number", 0.0),
