@@ -143,6 +143,7 @@ _XCCL = {
     "channels": 4,
     "ll_step_ns": 900.0,
     "simple_step_ns": 2100.0,
+    "ll128_step_ns": 0.0,
     "call_ns": 1000.0,
     "ll_efficiency": 1.0,
     "simple_efficiency": 1.0,

@@ -70,7 +70,8 @@ def _least_ns(model: MachineModel, case: Case, flow: Flow) -> float:
     A load waits longer than in proportion to what others move.
     """
     interface = case.interface_of(flow)
-    if any(metric_of(case.interface_of(each)) != "bandwidth" for each in case.flows):
+    metrics = {metric_of(case.interface_of(each)) for each in case.flows}
+    if metric_of(interface) != "bandwidth" or "latency" in metrics:
         return 0.0
     if INTERFACES[interface].between:  # each step of a collective takes its times again
         fastest = 2 * len(case.ranks) * max(model.fastest_links, model.fastest_core)

@@ -228,6 +228,7 @@ MODEL_TABLES: Mapping[str, Mapping[str, ModelKey]] = {
         "channels": ModelKey("whole", least=1),
         "ll_step_ns": _NUMBER,
         "simple_step_ns": _NUMBER,
+        "ll128_step_ns": ModelKey("number", 0.0),
         "call_ns": _NUMBER,
         "ll_efficiency": _SHARE,
         "simple_efficiency": _SHARE,
