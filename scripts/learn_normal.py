@@ -32,7 +32,7 @@ from byteways.simulate.library import load as load_model  # noqa: E402
 from byteways.simulate.topology import topology_of  # noqa: E402
 from byteways.topology.model import Topology  # noqa: E402
 from published_values import PublishedValue, load, machines  # type: ignore[import-not-found]  # noqa: E402
-from unpack_examples import EXAMPLES, unpack  # noqa: E402
+from unpack_examples import EXAMPLES, fleet, unpack  # noqa: E402
 
 PLACE = ROOT / "src/byteways/explain/checks" / NORMAL_FILE
 #: Words of the tables for what a record counts.
@@ -56,6 +56,8 @@ def recorded_runs() -> Iterator[tuple[RunFolder, str]]:
     for manifest in sorted(EXAMPLES.rglob("run.json")):
         run = RunFolder(manifest.parent)
         yield run, manifest.parent.relative_to(EXAMPLES.parent).as_posix()
+    for folder in fleet():
+        yield RunFolder(folder), f"examples/fleet/{folder.parent.name}"
 
 
 def usable(value: PublishedValue) -> bool:

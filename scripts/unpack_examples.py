@@ -16,6 +16,8 @@ from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SUFFIX = ".tar.xz"
+#: Where runs of the fleet are unpacked: all have the same name in their archives.
+FLEET = EXAMPLES.parent / "build/fleet"
 
 
 def unpack(examples: Path = EXAMPLES) -> list[Path]:
@@ -23,6 +25,14 @@ def unpack(examples: Path = EXAMPLES) -> list[Path]:
     return [
         archive for archive in sorted(examples.glob(f"recorded/*{SUFFIX}")) if _unpacked(archive, examples)
     ]
+
+
+def fleet() -> list[Path]:
+    """The runs of `quick` of single machines, one archive each, unpacked if they were not."""
+    archives = sorted(EXAMPLES.glob(f"fleet/*{SUFFIX}"))
+    for archive in archives:
+        _unpacked(archive, FLEET / archive.name.removesuffix(SUFFIX))
+    return [FLEET / archive.name.removesuffix(SUFFIX) / "quick" for archive in archives]
 
 
 def recorded(name: str) -> Path:
@@ -45,7 +55,7 @@ def _unpacked(archive: Path, examples: Path) -> bool:
         about = os.fstat(locked.fileno())
         state = f"{about.st_size} {about.st_mtime_ns}\n"
         stamp = archive.with_name(f".{archive.name.removesuffix(SUFFIX)}.unpacked")
-        if stamp.exists() and stamp.read_text(encoding="utf-8") == state:
+        if examples.is_dir() and stamp.exists() and stamp.read_text(encoding="utf-8") == state:
             return False
         with tarfile.open(fileobj=locked, mode="r:xz") as members:
             for member in members:

@@ -75,7 +75,7 @@ class Outcome:
 
 
 def said_of(ranking: Ranking) -> Said:
-    return Said(ranking.variant.label(), rate(ranking.group))
+    return Said(ranking.variant.name, rate(ranking.group))
 
 
 def of_classes(index: Index) -> Iterator[tuple[str, dict[str, Said]]]:
@@ -96,13 +96,13 @@ def _parts(index: Index, decision: Decision, ranking: Ranking) -> Iterator[tuple
     for one in title_decisions(index):
         if one.ranking and (one.place, one.size_bytes) == (decision.place, decision.size_bytes):
             text = rate(one.ranking.group)
-            yield "title", Said(one.ranking.variant.label(), text if text in results(index) else "missing")
+            yield "title", Said(one.ranking.variant.name, text if text in results(index) else "missing")
     table = headline(index)
     for _, leads in table.rows if table else ():
         for lead in leads:
             if isinstance(lead, Lead) and _same_cells(lead.ranking, decision):
                 text = rate(lead.group)  # beside the time of a small transfer
-                yield "first table", Said(lead.variant.label(), text if text in lead.figure else lead.figure)
+                yield "first table", Said(lead.variant.name, text if text in lead.figure else lead.figure)
     for finding in index.once(findings):
         first = finding.results[0] if finding.priority in FASTEST else None
         if first and {*first.case_ids} <= {cell.record.case_id for cell in decision.cells}:
@@ -135,7 +135,7 @@ def of_pairs(index: Index) -> Iterator[tuple[str, dict[str, Said], bool]]:
     for (source, destination), cell in (matrix.cells if matrix else {}).items():
         if "/" in source:  # of ranks: `best` asks by devices
             continue
-        shown = Said(cell.variant.label(), rate(pool([cell])))
+        shown = Said(cell.variant.name, rate(pool([cell])))
         said = {"matrix": shown}
         own = False
         try:

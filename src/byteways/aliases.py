@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from byteways.units import format_size, parse_size
-
 #: Notes about accepted names; the command line prints each once on standard error.
 NOTES = logging.getLogger("byteways.notes")
 
@@ -269,8 +267,6 @@ SUITES: Mapping[str, str] = {
 }
 
 
-#: A decimal unit at the end of a size: most people who type it mean a power of two.
-_DECIMAL = re.compile(r"(?<=[0-9 ])([KMGT])B(?=\s*$)", re.IGNORECASE)
 #: How other tools number GPUs and NUMA domains.
 _GPU_NUMBER = re.compile(r"(?:(?:gpu|gcd|cuda|hip|rocm|device|dev)\W?)?([0-9]{1,4})", re.IGNORECASE)
 _DOMAIN_NUMBER = re.compile(r"(?:cpu|numa|node|socket)\W?([0-9]{1,4})", re.IGNORECASE)
@@ -283,19 +279,6 @@ class AmbiguousError(ValueError):
         self.ours = tuple(ours)
         super().__init__(f"'{word}' could mean {', '.join(ours[:-1])} or {ours[-1]}")
         self.hint = f"write the one you mean{': ' * bool(difference)}{difference}"
-
-
-def typed_size(text: str) -> int:
-    """Parses a size that a user types in a command: '1MB' is taken for 1 MiB, with a note.
-
-    Raises:
-        ValueError: As units.parse_size().
-    """
-    meant = _DECIMAL.sub(r"\1iB", text)
-    size_bytes = parse_size(meant)
-    if meant != text:
-        NOTES.info("'%s' is taken for %s: sizes are powers of two", text, format_size(size_bytes))
-    return size_bytes
 
 
 def translated(kind: str, word: str, valid: Iterable[str] = ()) -> str:

@@ -1,38 +1,30 @@
 """Units: base units inside, formatted once at the edge.
 
-Sizes are powers of two in KiB, MiB, GiB; bandwidth is decimal, 1 GB/s = 10**9 bytes/s.
+KiB, MiB and GiB are powers of two, kB, MB and GB powers of ten (SI), of sizes as of bandwidths.
 """
 
 from __future__ import annotations
 
 import re
 
-_SIZE_UNITS = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-_DECIMAL_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_PREFIXES = "KMGT"
+_DECIMAL_NAMES = ("B", "kB", "MB", "GB", "TB")
 _DURATION = re.compile(r"^\s*(?:(\d+(?:\.\d+)?)h)?\s*(?:(\d+(?:\.\d+)?)m)?\s*(?:(\d+(?:\.\d+)?)s?)?\s*$")
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B?|B)?\s*$", re.IGNORECASE)
 
 
-def parse_size(text: str, *, decimal: bool = False) -> int:
-    """Parses '64KiB', '1GiB', '4096' or '4k' to bytes.
-
-    Args:
-        text: The size.
-        decimal: Whether KB, MB and GB are powers of ten; otherwise they are refused, as most people who write
-            them mean powers of two.
+def parse_size(text: str) -> int:
+    """Parses a size to bytes: '64KiB', '64k' and '65536' are equal, '64kB' is 64,000.
 
     Raises:
-        ValueError: The text is not a size, is decimal, zero, or not a whole number of bytes.
+        ValueError: The text is not a size, is zero, or not a whole number of bytes.
     """
     match = _SIZE.match(text)
     if match is None:
         raise ValueError(f"'{text}' is not a size; write 4096, 64KiB, 1MiB or 1GiB")
     unit = (match[2] or "B").upper()
-    if unit in _DECIMAL_UNITS and not decimal:
-        raise ValueError(f"'{text}' is decimal; sizes are powers of two, write {match[1]}{unit[0]}iB")
-    if unit in ("K", "M", "G", "T", "KI", "MI", "GI", "TI"):
-        unit = unit[0] + "IB"
-    value = float(match[1]) * {**_SIZE_UNITS, **_DECIMAL_UNITS}[unit]
+    base = 1000 if unit.endswith("B") and "I" not in unit else 1024
+    value = float(match[1]) * base ** (_PREFIXES.find(unit[0]) + 1)
     if value < 1 or value != int(value):
         raise ValueError(f"'{text}' is not a whole, positive number of bytes")
     return int(value)
@@ -63,13 +55,18 @@ def format_duration(duration_s: float) -> str:
 
 
 def format_size(size_bytes: int) -> str:
-    """'64 KiB', '1 GiB', '100 B', or with a fraction '1.5 MiB'."""
+    """'64 KiB', '1 GiB', '100 B', '1.5 MiB'; of a power of ten '1 MB', which is 976.6 KiB."""
     value, unit = float(size_bytes), "B"
     for larger in ("KiB", "MiB", "GiB", "TiB"):
         if value < 1024:
             break
         value, unit = value / 1024, larger
-    return f"{value:.4g} {unit}"
+    text = f"{value:.4g}"
+    power = max((power for power in range(len(_DECIMAL_NAMES)) if size_bytes >= 1000**power), default=0)
+    decimal = float(f"{size_bytes / 1000**power:.2g}")  # two digits: capacities of memory stay binary
+    if float(text) != value and power and decimal * 1000**power == size_bytes:
+        return f"{decimal:g} {_DECIMAL_NAMES[power]}"
+    return f"{text} {unit}"
 
 
 def format_bandwidth(bytes_per_s: float) -> str:

@@ -111,7 +111,7 @@ def test_files_are_valid(runs: tuple[str, str, str], tmp_path: Path) -> None:
         one.value
         for one in families["byteways_check_bandwidth_gigabytes_per_second"].samples
         if (one.labels["source"], one.labels["destination"], one.labels["size"]) == ("gpu0", "gpu2", "1GiB")
-        and one.labels["method"] == "copy, write"
+        and one.labels["method"] == "copy issued by the source"
     ]
     assert slow == [pytest.approx(200)]
     (whole,) = families["byteways_check_together_verdict"].samples
@@ -231,8 +231,8 @@ def test_damaged_runs(runs: tuple[str, str, str], tmp_path: Path, capsys: pytest
         (["RUN", "--out", "x"], "--out is for --learn"),
         (["RUN", "--learn"], "--learn needs a file to write"),
         (["RUN", "--slurm", "--json"], "--slurm and --json both print"),
-        (["RUN", "--least-effect", "5"], "--least-effect '5' is no percentage from 0% to 100%"),
-        (["RUN", "--tolerance", "5"], "--tolerance '5' is no percentage from 0% to 100%"),
+        (["RUN", "--least-effect", "5"], "--least-effect '5' is not a percentage from 0% to 100%"),
+        (["RUN", "--tolerance", "5"], "--tolerance '5' is not a percentage from 0% to 100%"),
         (["RUN", "--against", "peak", "--junit", "/nowhere/j.xml"], "cannot write /nowhere/j.xml"),
         (["RUN", "--learn", "--out", "/nowhere/n.json"], "cannot write /nowhere/n.json"),
     ],

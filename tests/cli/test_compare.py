@@ -74,10 +74,11 @@ def test_by_link_class(runs: tuple[str, str, str], capsys: pytest.CaptureFixture
     """Catches a table of other machines that has no link class or no part of the peak."""
     assert main(["compare", runs[0], runs[2], "--by", "link-class"]) == 0
     out = capsys.readouterr().out
-    assert "Between GPUs, parts of the nominal peak" in out
+    assert "Between GPUs, fractions of the nominal peak" in out
     assert "88 % of 450 GB/s, NVLink4 ×18" in out
     assert (
-        "\n  Between GPUs, 2 comparisons: second reaches more in none, " in out.partition("parts of the")[2]
+        "\n  Between GPUs, 2 comparisons: second reaches more in none, "
+        in out.partition("fractions of the")[2]
     )
     assert main(["compare", runs[0], runs[2], "--by", "link-class", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["comparisons"][0]["rows"]) == 2
@@ -95,9 +96,9 @@ def test_unlike_machines(
     assert main(["compare", runs[0], other]) == 0
     out = capsys.readouterr().out
     assert "\n  machine  4 × H200 " in out and "GPU-00000000" not in out
-    assert "\n  the machines have different GPUs: see the parts of the nominal peak below\n" in out
+    assert "\n  the machines have different GPUs: compare the fractions of the nominal peak below\n" in out
     assert "\n  19 more cases differ: --all\n" in out
-    classes, _, cases = out.partition("Between GPUs, parts of the nominal peak")[2].partition(
+    classes, _, cases = out.partition("Between GPUs, fractions of the nominal peak")[2].partition(
         "largest differences"
     )
     assert "44 % of 450 GB/s, NVLink4 ×18" in classes
@@ -117,7 +118,7 @@ def test_simulated_runs_are_marked(
     build.simulated = True
     other = str(folder_of(build, tmp_path / "simulated").path)
     assert main(["compare", runs[0], other]) == 2
-    assert "hint: --mixed (in Python: mixed=True) compares them" in capsys.readouterr().err
+    assert "hint: add --mixed" in capsys.readouterr().err
     assert main(["compare", runs[0], other, "--mixed"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"{other}: SIMULATED by byteways")
@@ -134,7 +135,7 @@ def test_simulated_runs_are_marked(
         (["FIRST", "SLOW", "--fail-if", "slower"], "--fail-if 'slower' is no condition"),
         (["FIRST", "SLOW", "--by", "link-class", "--fail-if", "failed"], "--fail-if compares case by case"),
         (["FIRST", "SLOW", "--by", "link-class", "--strict"], "--strict compares case by case"),
-        (["FIRST", "SLOW", "--least-effect", "5"], "--least-effect '5' is no percentage"),
+        (["FIRST", "SLOW", "--least-effect", "5"], "--least-effect '5' is not a percentage"),
     ],
 )
 def test_mistakes(

@@ -42,7 +42,7 @@ def test_a_dry_run_says_how_many_ranks_start_where(folder: Path) -> None:
     [
         (
             ("--ranks-per-host", "2"),
-            "--ranks-per-host is of a run between hosts",
+            "--ranks-per-host only applies with --hosts",
             "add --hosts FILE, or use --ranks",
         ),
         (

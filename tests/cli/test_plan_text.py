@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from byteways.cli.layout import Lines, TextTable, plain
+from byteways.cli.layout import Lines, plain
 from byteways.cli.plan_text import plan_blocks
+from byteways.explain.display.table import Table
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load, parse
 from tests.unit import machines
@@ -13,13 +14,13 @@ from tests.unit import machines
 ENDS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nsame_device = "never"\n'
 
 
-def blocks(*sweeps: str, head: str = "", **plan: float) -> list[TextTable | Lines]:
+def blocks(*sweeps: str, head: str = "", **plan: float) -> list[Table | Lines]:
     text = f'name = "mine"\ntitle = "Mine"\n{head}\n'
     text += "\n".join(f'[[sweep]]\nname = "s{number}"\n{sweep}' for number, sweep in enumerate(sweeps))
     return plan_blocks(make_plan(parse(text, file="mine.toml"), *machines.gpus(2), **plan))
 
 
-def lines(found: list[TextTable | Lines]) -> list[str]:
+def lines(found: list[Table | Lines]) -> list[str]:
     return [line for block in found for line in plain(block)]
 
 
@@ -81,7 +82,7 @@ def test_what_is_left_out_for_time_is_counted_by_sweep() -> None:
     """Catches a budget that costs whole sweeps without a word of it."""
     found = blocks(f'interface = "copy"\n{ENDS}size = "4KiB..1GiB"', budget_s=5.5)
     table = next(block for block in found if block.title == "the plan")
-    assert isinstance(table, TextTable)
+    assert isinstance(table, Table)
     ((name, measured, left_out, skipped),) = table.rows
     assert (name, skipped) == ("s0", "0")
     assert int(measured) > 0 < int(left_out)
@@ -102,7 +103,7 @@ def test_a_plan_of_the_full_suite_adds_up() -> None:
     table, skipped, left_out = (
         found[title] for title in ("the plan", "reasons for skipping", "left out for lack of time")
     )
-    assert isinstance(table, TextTable) and isinstance(skipped, Lines) and isinstance(left_out, Lines)
+    assert isinstance(table, Table) and isinstance(skipped, Lines) and isinstance(left_out, Lines)
     measured, without_time, refused = (sum(int(row[column]) for row in table.rows) for column in (1, 2, 3))
     assert measured + without_time + refused == len({entry.case.case_id for entry in plan.cases})
     assert sum(int(line.split()[1]) for line in skipped.lines) == refused > 0

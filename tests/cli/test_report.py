@@ -76,7 +76,7 @@ def test_two_runs_on_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (["A", "--mixed"], "--mixed is for two runs", "byteways report"),
         (["A", "A"], "are the same run", "name two different runs"),
         (["A", "--out", "a.pdf"], "a report is a page in HTML, not .pdf", "--out a.html"),
-        (["A", "S"], "simulated and measured runs are not compared unasked", "--mixed"),
+        (["A", "S"], "simulated runs are compared with measured ones only with --mixed", "add --mixed"),
     ],
 )
 def test_refused(

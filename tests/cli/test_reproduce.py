@@ -64,9 +64,11 @@ def test_a_machine_without_a_class_of_links_says_so(tmp_path_factory: pytest.Tem
         in run.stderr
     )
     assert verdicts["explicit-ceiling"]["verdict"] == "differs in the model"
-    assert not {"built in", "does not hold here"} & {
-        one["verdict"] for one in verdicts.values()
-    }  # fitted to a run of our own
+    assert "does not hold here" not in {one["verdict"] for one in verdicts.values()}
+    assert (
+        verdicts["host-below-peers"]["verdict"] == "built in"
+    )  # links of 369 and 55 GB/s are its own numbers
+    assert verdicts["node"]["verdict"] == "cannot be tested here"
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -83,7 +83,7 @@ def test_a_finished_run_is_compared_and_drawn_again(runs: Path) -> None:
         ),
         (
             ("herten2022", "--beside", "A100"),
-            "error: simulated and measured values are not drawn beside each other",
+            "error: simulated and measured values are not drawn in one figure",
             "A100 is simulated, and this run is measured",
         ),
         (

@@ -30,7 +30,7 @@ def without_device_memory() -> str:
     ("model", "reason"),
     [
         (without_numbers(), "the machine model has no numbers of MPI ([mpi])"),
-        (without_device_memory(), "the simulated MPI says that it takes no memory of AMD GPUs"),
+        (without_device_memory(), "the simulated MPI reports no support for memory of AMD GPUs"),
     ],
     ids=["no-numbers", "no-device-memory"],
 )

@@ -152,7 +152,7 @@ def test_wrong_options(suite: Path, tmp_path: Path, arguments: tuple[str, ...], 
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--size", "0"), ("--size", "3KX"), ("--only", "foo=bar"), ("--only", "size=3KB")]
+    "arguments", [("--size", "0"), ("--size", "3KX"), ("--only", "foo=bar"), ("--only", "size=3XB")]
 )
 def test_filters_are_read_before_the_machine(suite: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """Catches a typing error that is reported only after every GPU was opened."""

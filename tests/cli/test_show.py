@@ -58,7 +58,7 @@ def table(text: str, title: str) -> list[str]:
 def test_matrix(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch rows and columns swapped, a wrong unit, or a figure in the wrong cell."""
     assert table(
-        shown(capsys, str(gpu_run), "--all"), "copy, issued by the destination, unidirectional at 1 GiB, GB/s"
+        shown(capsys, str(gpu_run), "--all"), "copy issued by the destination, unidirectional at 1 GiB, GB/s"
     ) == [
         "from \\ to  gpu0  gpu1  gpu2  gpu3",
         "gpu0       2084   394   394   394",
@@ -76,7 +76,7 @@ def test_rows_are_sources(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     build.measure("copy", [("gpu2:device", "gpu10:device", "gpu2")], 300.0)
     assert table(
         shown(capsys, str(build.write(tmp_path)), "--all"),
-        "copy, issued by the source, unidirectional at 1 GiB, GB/s",
+        "copy issued by the source, unidirectional at 1 GiB, GB/s",
     )[:3] == [
         "from \\ to  gpu2  gpu10",
         "gpu2               300",
@@ -105,7 +105,7 @@ def test_node_is_drawn_first(gpu_run: Path, capsys: pytest.CaptureFixture[str]) 
     assert text.splitlines()[2] == (
         "4 × H200: GPU pairs over NVLink4 ×18 396 GB/s, 88 % of peak; host to GPU 55.4 GB/s, 88 % of peak"
     )
-    assert table(text, "Node: best way of each link class at 1 GiB, GB/s and % of peak") == [
+    assert table(text, "Node: best method of each link class at 1 GiB, GB/s and % of peak") == [
         "  from       gpu0       gpu1       gpu2       gpu3       host",
         "  gpu0          ·   396  88%   396  88%   396  88%  55.2  88%",
         "  gpu1   396  88%          ·   396  88%   396  88%  55.2  88%",
@@ -116,7 +116,7 @@ def test_node_is_drawn_first(gpu_run: Path, capsys: pytest.CaptureFixture[str]) 
         "  From host to GPU: copy with pinned memory",
         "  From GPU to host: copy with pinned memory",
     ]
-    assert text.index("Node: best way") < text.index("Recommended interface") < text.index("\nFindings")
+    assert text.index("Node: best method") < text.index("Recommended interface") < text.index("\nFindings")
 
 
 def titles(text: str) -> list[str]:
@@ -188,7 +188,7 @@ def test_a_short_run_is_printed_whole(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_only_and_size(gpu_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch filters that are ignored, or tables that show another size than asked for."""
     text = shown(capsys, str(gpu_run), "--only", "interface=kernel,path=gpu0>gpu1", "--size", "1MiB")
-    assert table(text, "kernel, issued by the destination, unidirectional at 1 MiB, GB/s") == [
+    assert table(text, "kernel issued by the destination, unidirectional at 1 MiB, GB/s") == [
         "from \\ to  gpu1",
         "gpu0        181",
         "40 % of 450.0 GB/s",

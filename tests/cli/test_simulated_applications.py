@@ -11,6 +11,8 @@ import pytest
 from tests.cli.called import WIDE, byteways, measured
 
 TRANSPORTS = ("mpi", "mpi-staged", "xccl", "hybrid", "copies", "kernels")
+#: What tables call them.
+NAMES = ("MPI", "staged MPI", "RCCL", "hybrid", "copies", "kernels")
 HEAD = 'name = "toy"\ntitle = "Application patterns"\nrounds = {}\nprecision = 0.1\ncase_budget_s = 0.001\n'
 SWEEP = """
 [[sweep]]
@@ -63,9 +65,9 @@ def test_every_transport_is_measured_and_shown(tmp_path: Path) -> None:
         assert 0 < found[word, "exchange"] < found[word, "iteration"]
     shown = byteways(tmp_path, "show", "R", "--all", COLUMNS=WIDE).stdout
     table = shown.partition("halo of 4 ranks, 8 MiB of a field")[2].partition("\n\n")[0]
-    assert [word for word in TRANSPORTS if f"\n{word} " not in table] == []
-    assert "mpi-staged takes" in shown and "stands for an application's communication" in shown
-    beside = shown.partition("Beside schieffer2025, section 7")[2]
+    assert [name for name in NAMES if f"\n{name} " not in table] == []
+    assert "staged MPI takes" in shown and "reproduces an application's communication" in shown
+    beside = shown.partition("Compared with schieffer2025, section 7")[2]
     assert "CloverLeaf, clover_exchange, hipMalloc: MPI to RCCL" in beside and "1.01 s → 0.69 s" in beside
 
 
@@ -154,7 +156,7 @@ def test_what_cannot_be_has_a_reason(tmp_path: Path) -> None:
             "nothing to stage",
         ),
         "handle": ("halo", "1MiB", 'transport = "kernels"', {"destination": "cpu*:pinned"}, "by IPC handles"),
-        "cpu": ("halo", "1MiB", 'transport = "xccl"', {"executor": "cpu*"}, "transport xccl is for GPUs"),
+        "cpu": ("halo", "1MiB", 'transport = "xccl"', {"executor": "cpu*"}, "transport xccl needs a GPU"),
         "particle": ("particles", "1000B", 'transport = "mpi"', {}, "particles of 128 bytes"),
     }
     text = "".join(

@@ -156,7 +156,10 @@ def test_a_wrong_word_is_found(tmp_path: Path) -> None:
     ("options", "reason"),
     [
         ('{ algorithm = "two-shot", launch = "thread" }', "two-shot is an algorithm of allreduce"),
-        ('{ mechanism = "copy", submit = "persistent" }', "copies are calls, and no part of a kernel"),
+        (
+            '{ mechanism = "copy", submit = "persistent" }',
+            "copies are host calls and cannot be part of a kernel",
+        ),
         ('{ submit = "batch" }', "a batched call takes copies"),
         ('{ mechanism = "copy", protocol = "LL" }', "copies have no protocol"),
     ],

@@ -86,7 +86,7 @@ def test_collectives_of_both_hosts(tmp_path: Path) -> None:
     assert all(record.verified and record.simulated and record.rests_on for record in done)
     assert all(record.time_ns is not None and record.time_ns.median > 1700 for record in done)
     reasons = {record.reason for record in found if record.interface == "direct"}
-    assert reasons == {"direct collectives are of GPUs that have peer access, within one host"}
+    assert reasons == {"direct collectives need peer access between GPUs, within one host"}
 
 
 def test_a_wrong_number_of_ranks(tmp_path: Path) -> None:

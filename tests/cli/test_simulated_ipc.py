@@ -50,7 +50,7 @@ def test_it_is_measured_and_shown_beside_one_process(tmp_path: Path, model: str)
     assert {one["destination"].split(":")[1] for one in records} == {"device", "ipc"}
     shown = byteways(tmp_path, "show", "R", "--all", COLUMNS=WIDE).stdout
     assert "Memory of another process (IPC): Between GPUs" in shown
-    assert "IPC beside one process" in shown
+    assert "IPC compared with one process" in shown
 
 
 def test_a_wrong_word_in_it_is_found(tmp_path: Path) -> None:

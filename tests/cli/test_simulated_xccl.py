@@ -158,7 +158,7 @@ def test_every_launch_mode_is_verified(tmp_path: Path, model: str, library: str)
     assert {one["status"] for one in ran} == {"measured"}, [one["reason"] for one in ran]
     assert all(one["verified"] for one in ran)
     assert {one["reason"] for one in records if one["status"] == "skipped"} == {
-        "a graph is of one GPU, and one thread calls for all of them"
+        "a graph belongs to one GPU, and here one thread submits for all GPUs"
     }
     told = {"process": "one process each", "thread": "one thread each", "single": "one thread for all"}
     for one in ran:
@@ -271,7 +271,7 @@ size = "64KiB"
     assert {one["pattern"] for one in without} == {"unidirectional", "allreduce"}
     for one in without:
         assert one["status"] == "skipped"
-        assert one["reason"].startswith("the library does not move this memory: nccl")
+        assert one["reason"].startswith("the library cannot move this memory: nccl")
         assert "managed memory needs XNACK (HSA_XNACK=1)" in one["reason"]
     assert all(one["status"] == "measured" and one["verified"] for one in found if one not in without)
 

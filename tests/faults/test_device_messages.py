@@ -48,9 +48,9 @@ def try_out(found: LibraryMemorySupport, case: Case, reason: str | None) -> None
     [
         ({"status": "measured", "reason": None}, False, False, None),
         ({"status": "skipped", "reason": "it says so"}, False, False, "it says so"),
-        ({"status": "corrupt", "reason": "1 word"}, False, False, "MPI 9 does not move this memory: 1 word"),
+        ({"status": "corrupt", "reason": "1 word"}, False, False, "MPI 9 cannot move this memory: 1 word"),
         ({"status": "failed", "reason": "no memory"}, True, True, None),
-        (None, False, True, "MPI 9 does not move this memory: it died"),
+        (None, False, True, "MPI 9 cannot move this memory: it died"),
     ],
 )
 def test_what_a_trial_shows(
@@ -71,8 +71,8 @@ def test_what_a_trial_shows(
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("segfault", "MPI does not move this memory: worker ended by SIGSEGV"),
-        ("corrupt", "MPI does not move this memory: 1 of 8 words differ"),
+        ("segfault", "MPI cannot move this memory: worker ended by SIGSEGV"),
+        ("corrupt", "MPI cannot move this memory: 1 of 8 words differ"),
     ],
 )
 def test_a_trial_that_fails_costs_the_cases_of_that_memory(conduct: Conduct, fault: str, said: str) -> None:

@@ -142,7 +142,7 @@ def test_a_stopped_rank_costs_a_case_and_is_named(between_hosts: Hosts) -> None:
 def test_the_others_go_on_without_an_unreachable_host(between_hosts: Hosts) -> None:
     """Catches one host that costs the collectives of all."""
     done = between_hosts(COUNT, sweeps=SWEEPS, files={"unreachable-n2": ""})
-    assert done.status == 1 and "host n2 is left out: no program starts there: ssh:" in done.said
+    assert done.status == 1 and "host n2 is excluded: no program starts there: ssh:" in done.said
     found = Counter((record.status, path_of(record)) for record in done.run.records)
     assert found == {("skipped", "n[0-3]:cpu0"): CASES, ("measured", "n0:cpu0,n1:cpu0,n3:cpu0"): CASES}
     assert once(done.run.records)

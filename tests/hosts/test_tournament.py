@@ -78,7 +78,7 @@ def test_clocks_that_disagree_by_hours(between_hosts: Hosts) -> None:
 def test_an_unreachable_host_is_named_and_the_others_go_on(between_hosts: Hosts) -> None:
     """Catches a run that one host prevents."""
     done = between_hosts(COUNT, files={"unreachable-n2": ""})
-    assert done.status == 1 and "host n2 is left out: no program starts there: ssh:" in done.said
+    assert done.status == 1 and "host n2 is excluded: no program starts there: ssh:" in done.said
     statuses = Counter((record.status, "n2" in record.path) for record in done.run.records)
     assert statuses == {("measured", False): 3 * CASES, ("skipped", True): 3 * CASES}
     assert once(done.run.records)

@@ -95,6 +95,7 @@ _CPU = {
 }
 _MANAGED = {
     "kernels_migrate": 1,
+    "source_copies": 0,
     "remote_efficiency": 0.0,
     "fault_ns": 20000.0,
     "fault_peer_ns": 0.0,
@@ -143,6 +144,7 @@ _XCCL = {
     "channels": 4,
     "ll_step_ns": 900.0,
     "simple_step_ns": 2100.0,
+    "ll128_step_ns": 0.0,
     "call_ns": 1000.0,
     "ll_efficiency": 1.0,
     "simple_efficiency": 1.0,
@@ -187,6 +189,7 @@ def _sheet(facts: Mapping[str, Any], **overrides: Any) -> str:
     for index, (kind, pair, width, peak) in enumerate(links):
         values |= {f"links.{index}.kind": kind, f"links.{index}.pairs.0": pair, f"links.{index}.width": width}
         values |= {f"links.{index}.peak_bytes_per_s": peak, f"links.{index}.duplex_bytes_per_s": 0.0}
+        values |= {f"links.{index}.switch_blocking": 0.0}
     values |= {"features.pageable_access": 0, "features.host_access": 0, "features.managed_memory": 1}
     values |= {"features.gpu_domains": 0}
     values |= _rates()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import Any
 
 import pytest
@@ -106,6 +107,46 @@ def test_a_protocol_has_its_part_of_the_rate_and_a_call_its_time() -> None:
     assert slower[2] - plain[2] == pytest.approx(by_ll - sizes[2] / rate * 1e9, rel=0.02)
     later = toy.apart(lambda: times(sizes, xccl__call_ns=5 * CALL_NS))
     assert later[0] - plain[0] == pytest.approx(4 * CALL_NS)
+
+
+def allreduce_ns(environment: dict[str, str], **overrides: Any) -> float:
+    """From the call to the end of a sum of 8 bytes per rank, in nanoseconds; 0 if the call is refused."""
+    os.environ.update(environment)
+    ranks = Ranks(**overrides)
+
+    def body(rank: int) -> float:
+        comm, stream, data = ranks.join(rank)
+        begin = ranks.machine.now()
+        if ranks.allreduce(comm, stream, data, 1) != 0:
+            return 0.0
+        assert ranks.wait(stream) == ""
+        return float(ranks.machine.now() - begin)
+
+    (first, second) = ranks.machine.ranks(2, body)
+    assert isinstance(first, float) and isinstance(second, float), (first, second)
+    return first
+
+
+@pytest.mark.parametrize(
+    ("environment", "step_ns"),
+    [
+        ({"NCCL_PROTO": "simple"}, SIMPLE_STEP_NS),
+        ({"NCCL_PROTO": "LL128"}, 1500.0),
+        ({"NCCL_PROTO": "^LL"}, 1500.0),
+        ({"NCCL_ALGO": "Tree", "NCCL_PROTO": "Simple,LL128"}, 1500.0),
+    ],
+)
+def test_variables_choose_algorithm_and_protocol(environment: dict[str, str], step_ns: float) -> None:
+    """Catches a variable that is not read, or taken for its opposite."""
+    by_ll = toy.apart(lambda: allreduce_ns({"NCCL_PROTO": "LL"}, xccl__ll128_step_ns=1500.0))
+    asked_for = toy.apart(lambda: allreduce_ns(environment, xccl__ll128_step_ns=1500.0))
+    assert asked_for - by_ll == pytest.approx(2 * (step_ns - LL_STEP_NS), abs=2)
+
+
+@pytest.mark.parametrize("environment", [{"NCCL_ALGO": "^Ring,Tree"}, {"NCCL_PROTO": "LL128"}])
+def test_variables_that_allow_nothing_are_an_error(environment: dict[str, str]) -> None:
+    """Catches a call that goes another way than it was asked to."""
+    assert toy.apart(lambda: allreduce_ns(environment)) == 0
 
 
 def test_a_group_is_one_launch_on_a_stream() -> None:

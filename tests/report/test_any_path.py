@@ -23,11 +23,11 @@ def test_a_pair_is_one_click(browser: Browser) -> None:
     browser.evaluate(f"{map_of(browser, 'gpu2>gpu3')}.click()")
     assert browser.evaluate(TITLE) == "gpu2 > gpu3 at 1 GiB, NVLink4 ×18"
     assert browser.evaluate(ROWS) == [
-        "copy, write",
-        "copy, read",
-        "kernel, read",
-        "kernel, write",
-        "kernel-bulk, read",
+        "copy issued by the source",
+        "copy issued by the destination",
+        "kernel issued by the destination",
+        "kernel issued by the source",
+        "kernel-bulk issued by the destination",
     ]
     assert browser.evaluate(f"{map_of(browser, 'gpu2>gpu3')}.getAttribute('aria-pressed')") == "true"
     lit = "Array.from(document.querySelectorAll('svg.node .link.selected'), link => link.dataset.link)"
@@ -57,7 +57,8 @@ def test_switches_of_the_map(browser: Browser) -> None:
     browser.evaluate("document.querySelector('[data-both=\"0\"]').click()")
     browser.evaluate(
         "(() => { const list = document.getElementById('explore-way');"
-        "list.value = Array.from(list.options).find(o => o.text === 'kernel, read').value;"
+        "list.value = Array.from(list.options)"
+        ".find(o => o.text === 'kernel issued by the destination').value;"
         "list.dispatchEvent(new Event('change')); })()"
     )
     assert browser.evaluate(f"{cell}.textContent") == "375"
@@ -122,7 +123,7 @@ def test_all_ways_are_one_click(shared: Browser, tmp_path: Path) -> None:
     shared.evaluate("byteways.select({pair: 'gpu0>gpu1'})")
     ways = "document.querySelectorAll('#explore-ways tbody th').length"
     assert shared.evaluate(ways) == 8
-    assert shared.evaluate("document.querySelector('.more-ways').textContent") == "5 more ways"
+    assert shared.evaluate("document.querySelector('.more-ways').textContent") == "5 more methods"
     shared.evaluate("document.querySelector('.more-ways').click()")
     assert shared.evaluate(ways) == 13
     assert shared.evaluate("document.querySelector('.more-ways')") is None
@@ -146,7 +147,11 @@ def test_reads_or_writes_only(browser: Browser) -> None:
     browser.evaluate("byteways.select({pair: 'gpu0>gpu1'})")
     browser.evaluate("document.querySelector('[data-access=read]').click()")
     assert browser.evaluate(f"{map_of(browser, 'gpu0>gpu1')}.textContent") == "394"
-    assert browser.evaluate(ROWS) == ["copy, read", "kernel, read", "kernel-bulk, read"]
+    assert browser.evaluate(ROWS) == [
+        "copy issued by the destination",
+        "kernel issued by the destination",
+        "kernel-bulk issued by the destination",
+    ]
     first = "document.querySelector('#explore-ways tbody tr').cells[4].textContent"
     assert browser.evaluate(first) != "fastest"
     assert "access=read" in browser.evaluate("location.hash")

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
 from byteways.report import write_report
+from scripts.unpack_examples import recorded
 from tests.cli.called import byteways
 from tests.report import rank_runs, sample_run
 from tests.report.browser import IN_BROWSER, Browser
@@ -238,6 +240,16 @@ def test_paper_has_what_is_open(browser: Browser) -> None:
 def screen(browser: Browser, width: int, height: int) -> None:
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.call("Emulation.setDeviceMetricsOverride", size)
+
+
+def test_all_sections_open_are_a_page_to_look_through(shared: Browser, tmp_path: Path) -> None:
+    """Would catch tables, charts or findings that are shown without end where a run has many of them."""
+    screen(shared, 1400, 900)
+    shared.open(write_report(RunFolder(recorded("h200x4-rounds/full")), tmp_path / "report.html"))
+    shared.evaluate(UNFOLD)
+    assert shared.evaluate("document.querySelectorAll('details.fold:not([open])').length") == 0
+    assert 10_000 < shared.evaluate("document.documentElement.scrollHeight") <= 20_000
+    shared.call("Emulation.clearDeviceMetricsOverride")
 
 
 @pytest.mark.parametrize("gpus", [2, 4, 8, 16])

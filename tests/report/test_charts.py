@@ -35,7 +35,7 @@ def test_the_fastest_of_many_are_drawn() -> None:
     lines = [Series(f"way {n}", (Point(KIB, 9.0 - n), Point(MIB, 10.0 * n))) for n in range(6)]
     chart = over_size_chart("title", lines, None)
     assert [one.label for one in chart.series] == ["way 2", "way 3", "way 4", "way 5"]
-    assert chart.caption == "4 of 6 ways, chosen by their figure at the largest size."
+    assert chart.caption == "4 of 6 methods, chosen by their figure at the largest size."
     with_default = over_size_chart("title", lines, None, lines[:2])
     assert [one.label for one in with_default.series] == ["way 1", "way 3", "way 4", "way 5"]
 

@@ -77,7 +77,7 @@ def test_curves_show_the_path_that_changed_most(runs: list[RunFolder], compared:
     pairs = [
         pair
         for pair in of_case.values()
-        if pair.first.variant.label() == line.label
+        if pair.first.variant.name == line.label
         and (pair.first.source.device, pair.first.destination.device) == (source, destination)
         and pair.first.record.pattern == "unidirectional"
     ]

@@ -42,24 +42,24 @@ def test_plain_ways_come_first_among_equals(tmp_path: Path) -> None:
         build.measure("kernel", flow, 60.0, options=options)
     found = explored(build, tmp_path)
     assert [way for way, _, _ in ways(found, "cpu0>gpu0", found.size_name)] == [
-        "kernel, read, pinned",
-        "kernel, read, pinned, copy_engine=1",
-        "copy, read, pinned",
-        "copy, read, pinned-noncoherent",
-        "copy, read, registered",
-        "copy, read, pageable",
+        "kernel with pinned memory",
+        "kernel with pinned memory (copy_engine=1)",
+        "copy with pinned memory",
+        "copy with pinned-noncoherent memory",
+        "copy with registered memory",
+        "copy with pageable memory",
     ]
     assert [(name, [label for _, label in some]) for name, some in found.ways] == [
         (
             "copy",
             [
-                "copy, read, pinned",
-                "copy, read, pageable",
-                "copy, read, pinned-noncoherent",
-                "copy, read, registered",
+                "copy with pinned memory",
+                "copy with pageable memory",
+                "copy with pinned-noncoherent memory",
+                "copy with registered memory",
             ],
         ),
-        ("kernel", ["kernel, read, pinned", "kernel, read, pinned, copy_engine=1"]),
+        ("kernel", ["kernel with pinned memory", "kernel with pinned memory (copy_engine=1)"]),
     ]
 
 
@@ -74,9 +74,11 @@ def test_one_way_stands_for_equal_pairs(tmp_path: Path) -> None:
     entry = next(one for one in found.data["order"] if one[:2] == [0, 1])
     texts, labels = found.data["cells"]["text"], found.data["ways"]
     shown, of_reads, of_writes = entry[6]
-    assert labels[found.data["cells"]["way"][shown]] == "copy, read" and of_reads == shown
+    assert labels[found.data["cells"]["way"][shown]] == "copy issued by the destination" and of_reads == shown
     assert of_writes is None
-    assert labels[found.data["cells"]["way"][entry[4][0]]] == "kernel, read"  # the fastest of the pair alone
+    assert (
+        labels[found.data["cells"]["way"][entry[4][0]]] == "kernel issued by the destination"
+    )  # the fastest of the pair alone
     matrix = node_matrix(index, [])
     (link,) = (rate for rate in link_rates(index, []) if {rate.link.a, rate.link.b} == {"gpu2", "nvswitch"})
     assert matrix is not None and link.best is not None

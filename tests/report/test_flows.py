@@ -7,14 +7,14 @@ from byteways.explain.display.curves import Fans, over_flows_chart
 from tests.report.few_records import MIB
 
 
-def fan(hub: str, rate: float, way: str = "copy, write") -> Fans:
+def fan(hub: str, rate: float, way: str = "copy issued by the source") -> Fans:
     points = tuple(Point(n, n * rate, 0.9 * n * rate, 1.1 * n * rate) for n in (1, 2, 3))
     return Fans(hub, f"{{}} to GPUs: {way}", MIB, points)
 
 
 def test_many_hubs_share_a_line() -> None:
     """Would catch a legend of dozens of lines in eight colours, a mean of hubs, or a range that hides one."""
-    ways = "copy, write", "kernel, write"
+    ways = "copy issued by the source", "kernel issued by the source"
     some = [
         fan(f"gpu{n}", rate, way) for way in ways for n, rate in enumerate((10.0, 10.0, 10.0, 20.0, 40.0))
     ]

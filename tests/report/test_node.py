@@ -152,8 +152,8 @@ def test_strokes_say_what_was_reached(tmp_path: Path) -> None:
     assert fast.details.splitlines() == [
         "gpu0 – nvswitch: NVLink4 ×18",
         "nominal peak 450.0 GB/s per direction",
-        "gpu0 > nvswitch: 396 GB/s (88 %), copy, write at 1 GiB",
-        "nvswitch > gpu0: 396 GB/s (88 %), copy, write at 1 GiB",
+        "gpu0 > nvswitch: 396 GB/s (88 %), copy issued by the source at 1 GiB",
+        "nvswitch > gpu0: 396 GB/s (88 %), copy issued by the source at 1 GiB",
     ]
     assert [(row.name, row.count, row.reached) for row in drawing.classes] == [
         ("PCIe 5.0 ×16", 4, "55.4 GB/s (88 % of peak)"),
@@ -269,6 +269,6 @@ def test_two_hosts_have_a_row_with_what_passes_between_them(tmp_path: Path) -> N
     assert [node.box.name for node in drawn.nodes[len(plain.nodes) :]] == ["host0", "network", "host1"]
     strokes = drawn.strokes[len(plain.strokes) :]
     assert [(stroke.number, stroke.shade) for stroke in strokes] == [("22.8", "good")] * 2
-    assert strokes[0].details.startswith("host0:gpu0>host1:gpu0: 22.8 GB/s (91 % of the peak), mpi")
+    assert strokes[0].details.startswith("host0:gpu0>host1:gpu0: 22.8 GB/s (91 % of the peak), MPI")
     assert all(node.box.bottom <= drawn.height for node in drawn.nodes)
     assert min(node.box.y for node in drawn.nodes[len(plain.nodes) :]) > plain.height - 10

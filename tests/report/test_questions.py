@@ -57,13 +57,13 @@ QUESTIONS = (
         "Which way is fastest from gpu2 to gpu0 at 1 MiB, and how sure is that?",
         ("button[data-pair='gpu2>gpu0']", ("#explore-size", "1 MiB")),
         "#explore-ways tbody tr",
-        r"copy, write\s+247\s+24\d.*–24\d.*\s+fastest\s+copy-engine",
+        r"copy issued by the source\s+247\s+24\d.*–24\d.*\s+fastest\s+copy-engine",
     ),
     Question(
         "How fast is the host's memory from a GPU, pinned and pageable?",
         ("button[data-pair='cpu0>gpu1']",),
         "#explore-ways",
-        r"copy, read, pinned\s+55.4[\s\S]*copy, read, pageable\s+14.2",
+        r"copy with pinned memory\s+55.4[\s\S]*copy with pageable memory\s+14.2",
     ),
     Question(
         "What do both directions at once give?",

@@ -67,7 +67,7 @@ def test_first_touch_compares_what_two_devices_touched(tmp_path: Path) -> None:
     build = sample_run.h200x4(sizes=(sample_run.GIB,))
     (chart,) = drawn("first-touch", build, tmp_path)
     by_cpu, by_gpu = chart.series
-    label = "kernel, read, cpu0>gpu0, 256 MiB, cpu0:managed"
+    label = "kernel issued by the destination, cpu0>gpu0, 256 MiB, cpu0:managed"
     assert rows(chart, by_cpu) == {label: pytest.approx(12.4, rel=0.01)}
     assert rows(chart, by_gpu) == {label: pytest.approx(310, rel=0.01)}
     assert (by_cpu.label, by_gpu.label) == ("first touch by cpu0", "first touch by gpu0")

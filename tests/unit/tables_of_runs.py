@@ -86,7 +86,7 @@ def _inline(value: Any) -> str:
     if isinstance(value, ResultGroup):
         return f"{_interval(value)} of {len(value.cells)}"
     if isinstance(value, Variant):
-        return value.label()
+        return value.name
     if isinstance(value, Record):
         return value.case_id
     if (parts := _parts(value)) is not None:

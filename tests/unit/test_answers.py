@@ -14,8 +14,10 @@ from byteways.explain.best.placement import Placement
 from byteways.explain.claims.claim import LEADS
 from byteways.plan.question import question
 from byteways.plan.question_suite import suite_of
+from byteways.plan.sizes import expand_sizes, single_sizes
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
+from byteways.units import parse_size
 from tests.changed import replace
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import GIB, KIB, MIB, Builder
@@ -61,6 +63,22 @@ def test_the_best_and_the_runner_up(tmp_path: Path) -> None:
     assert answer.interval[0] < 396e9 < answer.interval[1]
     assert answer.runner_up is not None and answer.runner_up.value == pytest.approx(360e9)
     assert {claim.verdict for claim in answer.claims} == {LEADS}
+
+
+@pytest.mark.parametrize(("rate", "rivals"), [(396.2, {"kernel"}), (380.0, {"kernel", "torch-copy"})])
+def test_a_front_end_of_the_best_call_leaves_no_doubt(rate: float, rivals: set[str], tmp_path: Path) -> None:
+    """Catches an unsure answer because PyTorch's copy, which makes the same call, is as fast; and one that
+    loses time of its own and is not named.
+    """
+    build = pair()
+    build.measure("copy", WRITE, 396.0)
+    build.measure("torch-copy", WRITE, rate)
+    for flow in (READ, WRITE):
+        build.measure("kernel", flow, 360.0)
+    build.measure("copy", READ, 390.0)
+    answer = only(asked(build, tmp_path))
+    others = {one.variant.interface for one in answer.ranking.rivals} - {"copy"}
+    assert (answer.interface, answer.sure, others) == ("copy", True, rivals)
 
 
 def test_a_way_that_cannot_be_ranked_is_compared_where_it_was_measured(tmp_path: Path) -> None:
@@ -220,7 +238,7 @@ def test_within_ranks(tmp_path: Path) -> None:
     ranks = only(asked(build, tmp_path / "a", "gpu0", "gpu1", "1MiB", within="ranks"))
     process = only(asked(build, tmp_path / "b", "gpu0", "gpu1", "1MiB"))
     assert (ranks.interface, process.interface) == ("xccl", "copy")
-    assert ranks.runner_up is not None and "mpi" in ranks.runner_up.name
+    assert ranks.runner_up is not None and "MPI" in ranks.runner_up.name
 
 
 def test_too_few_rounds(tmp_path: Path) -> None:
@@ -383,7 +401,7 @@ def test_the_suite_of_a_question(
 
 def test_a_question_on_devices_of_two_kinds() -> None:
     """Catches `*`, which would be measured as if it were of one kind."""
-    with pytest.raises(BytewaysError, match="stands for CPUs and GPUs"):
+    with pytest.raises(BytewaysError, match="matches both CPUs and GPUs"):
         suite_of(question("*", "gpu0", "1MiB"), machines.h200x4()[0])
 
 
@@ -392,5 +410,19 @@ def test_a_question_on_devices_of_two_kinds() -> None:
 )
 def test_spellings_of_devices(word: str, same: str, several_sizes: RunFolder) -> None:
     """Catches a usual spelling of a GPU that is refused."""
-    found = answers(several_sizes, question(word, "cuda:1", "1MB"))
+    found = answers(several_sizes, question(word, "cuda:1", "1MiB"))
     assert [one.between for one in found] == [f"{same}>gpu1"]
+
+
+@pytest.mark.parametrize(("text", "size"), [("3MB", 3_000_000), ("3MiB", 3 << 20), ("3M", 3 << 20)])
+def test_a_size_has_one_meaning_everywhere(text: str, size: int, tmp_path: Path) -> None:
+    """Catches `best` that asks for 1 MiB where `run --size` measures 1 MB, or for one in silence."""
+    asked = question("gpu0", "gpu1", text)
+    assert (asked.size_bytes, single_sizes(text), expand_sizes(text)) == (size, (size,), (size,))
+    build = pair()
+    for measured in (MIB, 16 * MIB):
+        build.measure("copy", WRITE, 396.0, size=measured)
+    (answer,) = answers(run_of(build, tmp_path), asked)
+    assert isinstance(answer, Answer)
+    assert answer.interpolated is not None and answer.interpolated[0] < size < answer.interpolated[1]
+    assert parse_size(str(answer).split(", ")[1].partition(":")[0]) == size

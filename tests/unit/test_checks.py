@@ -205,7 +205,7 @@ def test_refusals(tmp_path: Path) -> None:
     """Catches runs that are judged although nothing follows from it."""
     simulated = pairs_run()
     simulated.simulated = True
-    with pytest.raises(BytewaysError, match="are not compared unasked"):
+    with pytest.raises(BytewaysError, match="are compared with measured ones only"):
         against(tmp_path / "a", simulated, pairs_run())
     mixed = against(tmp_path / "b", simulated, pairs_run(), mixed=True)
     assert mixed.verdict == PASS and "SIMULATED" in mixed.marks[0]
@@ -264,8 +264,8 @@ def test_a_path_is_judged_by_its_best_way(tmp_path: Path) -> None:
     build.measure("copy", [("gpu1:device", "gpu2:device", "gpu1")], 50.0, size=64 * KIB, peak=450)
     found = peak(tmp_path, build)
     assert [(one.verdict, one.case) for one in found.cases] == [
-        (FAIL, "copy, write, gpu0>gpu2, 1 GiB"),
-        (PASS, "kernel, write, gpu0>gpu1, 1 GiB"),
+        (FAIL, "copy issued by the source, gpu0>gpu2, 1 GiB"),
+        (PASS, "kernel issued by the source, gpu0>gpu1, 1 GiB"),
     ]
     assert found.cases[0].expected == pytest.approx(315e9)
     assert verdicts(peak(tmp_path / "lower", build, "60%")) == {PASS: 2}
@@ -352,7 +352,7 @@ def test_a_limit_that_is_met_is_no_note(tmp_path: Path) -> None:
         ("[[limit]]\nat_most = '1 GB/s'", "key 'at_most': the string '1 GB/s' is no limit"),
         ("[[limit]]\nat_least = 380", "key 'at_least': a number is no limit"),
         ("[[limit]]\nonly = 3\nat_least = '1 GB/s'", "key 'only': a number instead of a string"),
-        ("[[limit]]\nsize = '1GB'\nat_least = '1 GB/s'", "limit 1, key 'size': '1GB' is decimal"),
+        ("[[limit]]\nsize = '1XB'\nat_least = '1 GB/s'", "limit 1, key 'size': '1XB' is not a size"),
         ("[[limit]]\nonly = 'inter=copy'\nat_least = '1 GB/s'", "unknown key 'inter'"),
         ("[[limit]]\nleast = '1 GB/s'", "limit 1, key 'least': unknown key"),
         ("[[limit]\n", "is not valid TOML"),
@@ -369,9 +369,9 @@ def test_mistaken_limits(tmp_path: Path, text: str, said: str) -> None:
     ("words", "said"),
     [
         (("nromal",), "unknown reference 'nromal'"),
-        (("normal", "5"), "--tolerance '5' is no percentage"),
-        (("normal", "101%"), "--tolerance '101%' is no percentage"),
-        (("normal", None, "70%"), "--at-least is a part of the peak"),
+        (("normal", "5"), "--tolerance '5' is not a percentage"),
+        (("normal", "101%"), "--tolerance '101%' is not a percentage"),
+        (("normal", None, "70%"), "--at-least is a fraction of the peak"),
         (("peak", "5%"), "--tolerance does not change peak"),
         (("limits.toml", "5%"), "--tolerance does not change limits"),
     ],

@@ -52,7 +52,7 @@ def test_tables_of_loops_of_osu(tmp_path: Path) -> None:
     index = Index(RunFolder(build.write(tmp_path)))
     means, least, most, rates = topic_of(index, "collectives").tables
     assert means.title == "MPI, 0-3/cpu0, pageable memory, warm, osu: time, µs"
-    assert means.rows == (("32 B", "1.2", "3"),) and means.note.startswith("As OSU's programs: ")
+    assert means.rows == (("32 B", "1.2", "3"),) and means.note.startswith("Timed as in OSU's programs: ")
     assert least.title.endswith(": min over ranks, µs") and least.rows == (("32 B", "1.1", ""),)
     assert most.rows == (("32 B", "1.3", ""),) and rates.rows[0][0] == "32 B"
 

@@ -93,7 +93,7 @@ def test_a_row(tmp_path: Path) -> None:
         flow = [("gpu0:device", "gpu0:device", "gpu0")]
         build.measure("pointer-chase", flow, 0.0, size=MIB, latency_ns=latency)
     found = compared(tmp_path, first, second)
-    assert row(found.slower[0])[:2] == ("copy, write, gpu0>gpu1, 1 GiB", "-50.0 %")
+    assert row(found.slower[0])[:2] == ("copy issued by the source, gpu0>gpu1, 1 GiB", "-50.0 %")
     assert row(found.slower[0])[3:] == ("396 GB/s", "198 GB/s")
     chase = next(pair for pair in found.slower if pair.first.record.interface == "pointer-chase")
     assert chase.speed == pytest.approx(2 / 3) and chase.interval[0] < 2 / 3 < chase.interval[1]

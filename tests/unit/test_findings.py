@@ -33,8 +33,8 @@ def test_corruption_and_failures_come_first(tmp_path: Path) -> None:
         "1 line of measurements.jsonl could not be read",
     ]
     assert found[0].detail == (
-        "First: kernel-bulk gpu0:device > gpu1:device, write. Offset 4096: expected 7, got 9; 3 wrong words "
-        "on gpu0>gpu1. Do not trust results on this path until this is explained."
+        "First: kernel-bulk gpu0:device > gpu1:device issued by gpu0. Offset 4096: expected 7, got 9; 3 "
+        "wrong words on gpu0>gpu1. Do not trust results on this path until this is explained."
     )
     assert "the worker died of SIGSEGV" in found[1].detail
 
@@ -121,7 +121,7 @@ def test_above_peak_is_a_finding(tmp_path: Path) -> None:
     build = sample_run.Builder(sample_run.topology(2))
     build.measure("copy", [("gpu0:device", "gpu1:device", "gpu0")], 500.0, peak=450)
     assert (
-        "1 result above the nominal peak: copy gpu0:device > gpu1:device, write reaches 500 GB/s"
+        "1 result above the nominal peak: copy gpu0:device > gpu1:device issued by gpu0 reaches 500 GB/s"
         in sample_run.sentences(build, tmp_path)
     )
 

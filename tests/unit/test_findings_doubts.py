@@ -145,7 +145,7 @@ def test_memory_on_other_pages_is_told_and_not_ranked(tmp_path: Path) -> None:
     assert {cell.record.flows[0]["source"] for cell in index.ranked} == {"cpu0:pageable"}
     told = [finding for finding in findings(index) if finding.claims]
     assert told and not any("hugepage" in finding.title for finding in told)
-    assert any("pages of another size" in finding.title for finding in findings(index))
+    assert any("pages of the expected size" in finding.title for finding in findings(index))
     assert not any("rounds" in finding.title for finding in findings(index))
 
 

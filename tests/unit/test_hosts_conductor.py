@@ -196,7 +196,7 @@ def test_a_host_that_is_lost_again_is_left_out(tmp_path: Path) -> None:
     statuses = Counter(record.status for record in seen.records)
     assert statuses == {"measured": 10, "lost": 2, "skipped": 3}
     assert all("n3" in record.path for record in seen.records if record.status != "measured")
-    assert len(said) == 1 and said[0].startswith("host n3 is left out: its ranks were lost 2 times")
+    assert len(said) == 1 and said[0].startswith("host n3 is excluded: its ranks were lost 2 times")
     assert Ranks.started[-1] == ["n0", "n1", "n2", "n4", "n5"]
 
 
@@ -206,7 +206,7 @@ def test_a_pair_that_hangs_is_named_by_the_others(tmp_path: Path) -> None:
     seen, said = measured(tmp_path, plan())
     statuses = Counter(record.status for record in seen.records)
     assert statuses == {"measured": 10, "timeout": 2, "skipped": 3}
-    assert len(said) == 1 and said[0].startswith("host n2 is left out")
+    assert len(said) == 1 and said[0].startswith("host n2 is excluded")
 
 
 def test_ranks_that_do_not_answer_at_all_blame_the_pair_of_the_speaker(tmp_path: Path) -> None:
@@ -259,13 +259,13 @@ def test_unreachable_and_mixed_version_hosts_are_left_out(tmp_path: Path) -> Non
     Ranks.facts = {"n5": {"unreachable": True}, "n1": {"byteways": "0.1 (abc)"}}
     seen, said = measured(tmp_path, plan())
     assert said == [
-        "host n5 is left out: no program starts there: No route to host",
-        f"host n1 is left out: byteways 0.1 (abc) there, {version()} where it was started",
+        "host n5 is excluded: no program starts there: No route to host",
+        f"host n1 is excluded: byteways 0.1 (abc) there, {version()} where it was started",
     ]
     statuses = Counter(record.status for record in seen.records)
     assert statuses == {"measured": 6, "skipped": 9}
     reasons = {record.reason for record in seen.records if record.status == "skipped"}
-    assert len(reasons) == 2 and all("was left out: " in (reason or "") for reason in reasons)
+    assert len(reasons) == 2 and all("was excluded: " in (reason or "") for reason in reasons)
 
 
 def test_only_what_is_missing_is_measured_again(tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_the_others_take_on_a_collective_of_a_host_that_is_left_out(tmp_path: Pa
     assert [record.status for record in seen.records] == ["lost", "lost", "skipped", "measured"]
     assert seen.records[-1].path == "allreduce:n[0-2]:cpu0,n4:cpu0,n5:cpu0"
     assert seen.records[-1].size_bytes == seen.records[-2].size_bytes
-    assert "host n3 was left out: its ranks were lost 2 times" in (seen.records[-2].reason or "")
+    assert "host n3 was excluded: its ranks were lost 2 times" in (seen.records[-2].reason or "")
     assert len(said) == 1
 
 
@@ -315,7 +315,7 @@ def test_a_stopped_rank_of_a_pair_is_named(tmp_path: Path) -> None:
     assert statuses == {"measured": 10, "lost": 2, "skipped": 3}
     reasons = {record.reason for record in seen.records if record.status == "lost"}
     assert all((reason or "").endswith("rank 2 (cpu0, process 100 on n2) is stopped") for reason in reasons)
-    assert len(said) == 1 and said[0].startswith("host n2 is left out")
+    assert len(said) == 1 and said[0].startswith("host n2 is excluded")
 
 
 def test_a_stopped_rank_is_named_while_all_measure_together(tmp_path: Path) -> None:
@@ -330,7 +330,7 @@ def test_a_stopped_rank_is_named_while_all_measure_together(tmp_path: Path) -> N
     assert [record.status for record in seen.records] == ["lost", "lost", "skipped", "measured"]
     assert (seen.records[0].reason or "").endswith("; rank 4 (cpu0, process 100 on n4) is stopped")
     assert seen.records[-1].path == "allreduce:n[0-3]:cpu0,n5:cpu0"
-    assert len(said) == 1 and said[0].startswith("host n4 is left out: its ranks were lost 2 times")
+    assert len(said) == 1 and said[0].startswith("host n4 is excluded: its ranks were lost 2 times")
 
 
 def test_losses_of_all_together_leave_no_host_out(tmp_path: Path) -> None:

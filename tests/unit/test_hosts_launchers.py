@@ -39,7 +39,7 @@ def test_families(monkeypatch: pytest.MonkeyPatch, name: str, words: tuple[str, 
 def test_a_launcher_that_is_not_known_needs_all_of_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches all ranks on one host with a launcher that nobody told of the others."""
     monkeypatch.setattr(launchers, "find_launcher", lambda given=None: Launcher("mpiexec", ("mpiexec",)))
-    with pytest.raises(BytewaysError, match="does not know how mpiexec is told its hosts"):
+    with pytest.raises(BytewaysError, match="does not know how to pass hosts to mpiexec"):
         find_hosts_launcher()
     with pytest.raises(BytewaysError, match="does not say which hosts to use: mpiexec -n 4") as error:
         find_hosts_launcher("mpiexec -n 4")

@@ -139,7 +139,7 @@ def test_a_file_of_hosts(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("", "names no host"),
-        ("n0\n", "has one host, and a pair needs two"),
+        ("n0\n", "has one host, and a pair needs two hosts"),
         ("n0\nn1\nn0\n", ":3: host 'n0' appears twice"),
         ("n0\nn1 a b\n", ":2: 'n1 a b' has more than a host and its group"),
         ("n0\n-rf\n", ":2: '-rf' is not a name"),
@@ -220,7 +220,7 @@ def test_cases_of_all_hosts() -> None:
     assert all(case.ranks == (0, 1, 2) and case.hosts == ("n0", "n1", "n2") for case in found)
     assert {case.path.partition(":")[2] for case in found} == {"n[0-2]:cpu0"}
     assert plan.notes == (
-        "sweep 's0': no multi-pair between hosts, which meet in pairs anyway",
+        "sweep 's0': no multi-pair between hosts: they are measured in pairs anyway",
         "1 case cannot run between hosts: 3 hosts do not fill rows of 2",
     )
     assert plan.records == 5 and all(type(case).from_json(case.identity()) == case for case in found)
@@ -238,8 +238,8 @@ def test_small_sizes_that_become_one_are_one_case() -> None:
 @pytest.mark.parametrize(
     ("sweep", "cause"),
     [
-        (DIRECT, "direct collectives are of GPUs that have peer access, within one host"),
-        (DIRECT.replace('"direct"', '"xccl"') + LAUNCH, "launch = thread is of the ranks of one process"),
+        (DIRECT, "direct collectives need peer access between GPUs, within one host"),
+        (DIRECT.replace('"direct"', '"xccl"') + LAUNCH, "launch = thread needs all ranks in one process"),
         (ON_GPUS + 'options = { transport = "copies" }', "transport copies opens memory of neighbours"),
     ],
 )

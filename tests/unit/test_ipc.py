@@ -150,12 +150,12 @@ def test_table_has_each_transfer_beside_its_own(tmp_path: Path) -> None:
     assert rates.title == times.title == "Between GPUs, NVLink4 ×18"
     assert rates.headings[2:4] == ("one process, GB/s", "opened by IPC, GB/s")
     assert rates.rows == (
-        ("copy, write, warm", "4 KiB", "1", "1", "no significant difference"),
-        ("copy, write, warm", "1 MiB", "250", "200", "20 % less"),
-        ("copy, write, warm", "64 MiB", "330", "300", "9.1 % less"),
-        ("kernel, write, warm", "4 KiB", "340", "340", "no significant difference"),
-        ("kernel, write, warm", "1 MiB", "340", "340", "no significant difference"),
-        ("kernel, write, warm", "64 MiB", "340", "340", "no significant difference"),
+        ("copy issued by the source (warm)", "4 KiB", "1", "1", "no significant difference"),
+        ("copy issued by the source (warm)", "1 MiB", "250", "200", "20 % less"),
+        ("copy issued by the source (warm)", "64 MiB", "330", "300", "9.1 % less"),
+        ("kernel issued by the source (warm)", "4 KiB", "340", "340", "no significant difference"),
+        ("kernel issued by the source (warm)", "1 MiB", "340", "340", "no significant difference"),
+        ("kernel issued by the source (warm)", "64 MiB", "340", "340", "no significant difference"),
     )
     assert times.headings[2:4] == ("one process, µs", "opened by IPC, µs")
     assert [row[2:] for row in times.rows] == [("0.6", "0.9", "1.5 ×")]
@@ -165,10 +165,13 @@ def test_finding_leads_with_the_greatest_difference(tmp_path: Path) -> None:
     """Catches a tie in the title where a transfer differs, and sides that are exchanged."""
     (told,) = ipc.compared_with_one_process(measured(tmp_path))
     assert told.title == (
-        "Between GPUs, NVLink4 ×18, 64 MiB: by copy, write, warm, memory of the same process is 10 % faster "
-        "than memory of another process (IPC): 330 vs 300 GB/s"
+        "Between GPUs, NVLink4 ×18, 64 MiB: by copy issued by the source (warm), memory of the same "
+        "process is 10 % faster than memory of another process (IPC): 330 vs 300 GB/s"
     )
-    assert "copy, write, warm 300 and 330; kernel, write, warm 340 and 340" in told.detail
+    assert (
+        "copy issued by the source (warm) 300 and 330; kernel issued by the source (warm) 340 and 340"
+        in told.detail
+    )
 
 
 def test_it_is_ranked_nowhere(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_near_cores_are_counted(tmp_path: Path) -> None:
         pair = {"core": first, "partner_core": second}
         ping_pong(build, "cpu0", "cpu0", "cpu0:pageable", "cpu0:pageable", round_ns, **pair)
     assert titles(cores, build, tmp_path) == [
-        "Core-to-core latency: 145 ns (25 to 155 ns); 1 pair of 5 have less than half of that"
+        "Core-to-core latency: 145 ns (25 to 155 ns); 1 pair of 5 are faster than half of that"
     ]
     [finding] = cores(Index(RunFolder(tmp_path)))
     assert finding.detail.endswith("The close pairs take 25 ns.")  # what they share, no record says

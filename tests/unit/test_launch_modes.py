@@ -91,7 +91,7 @@ def test_processes_without_mpi_start_locally(monkeypatch: pytest.MonkeyPatch) ->
     [
         ({"submit": "graph"}, None),
         ({"launch": "thread", "submit": "graph"}, None),
-        ({"launch": "single", "submit": "graph"}, "a graph is of one GPU"),
+        ({"launch": "single", "submit": "graph"}, "a graph belongs to one GPU"),
         ({"submit": "batch"}, "a batched call takes copies"),
     ],
 )

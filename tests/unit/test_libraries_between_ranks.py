@@ -71,7 +71,7 @@ def test_library_that_no_record_names(tmp_path: Path) -> None:
     send_xccl(build, MIB, 80.0)
     told_by_xccl(build, "send and receive between two GPUs")
     (table,) = topic_of(read(build, tmp_path), "messages").tables
-    assert table.title == "NCCL or RCCL, 0/gpu0>1/gpu1, device memory" and table.note == ""
+    assert table.title == "NCCL/RCCL, 0/gpu0>1/gpu1, device memory" and table.note == ""
 
 
 def test_lead_is_true_of_both_libraries(tmp_path: Path) -> None:

@@ -46,10 +46,10 @@ def test_options_are_those_of_the_command_line(runs: tuple[Run, Run]) -> None:
     healthy, slow = runs
     assert not slow.check(healthy, tolerance=0.6).failed
     assert not slow.check("peak", at_least=0.3).failed
-    with pytest.raises(BytewaysError, match="tolerance=5 is no part of 1") as raised:
+    with pytest.raises(BytewaysError, match="tolerance=5 is not a fraction of 1") as raised:
         slow.check(healthy, tolerance=5)
     assert raised.value.hint == "tolerance=0.05 is 5 %"
-    with pytest.raises(BytewaysError, match="--at-least is a part of the peak"):
+    with pytest.raises(BytewaysError, match="--at-least is a fraction of the peak"):
         slow.check(healthy, at_least=0.5)
     with pytest.raises(BytewaysError, match="unknown reference 'norml'"):
         slow.check("norml")
@@ -88,6 +88,8 @@ def test_simulated_and_measured(runs: tuple[Run, Run], tmp_path: Path) -> None:
     build = pairs_run()
     build.simulated = True
     simulated = byteways.load(folder_of(build, tmp_path / "model").path)
-    with pytest.raises(BytewaysError, match="simulated and measured runs are not compared unasked"):
+    with pytest.raises(
+        BytewaysError, match="simulated runs are compared with measured ones only with --mixed"
+    ):
         simulated.check(runs[0])
     assert "<strong>" in simulated.check(runs[0], mixed=True)._repr_html_()

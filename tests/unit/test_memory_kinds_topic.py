@@ -46,7 +46,12 @@ def test_memory_by_who_touched_it(tmp_path: Path) -> None:
     found = memory_kinds.topic(index)
     assert found is not None
     (table,) = found.tables
-    assert table.headings == ("source memory", "first touch", "copy as read, GB/s", "kernel as read, GB/s")
+    assert table.headings == (
+        "source memory",
+        "first touch",
+        "copy issued by the destination, GB/s",
+        "kernel issued by the destination, GB/s",
+    )
     assert table.rows == (
         ("pageable", "its owner", "10.00", ""),
         ("pageable", "a GPU", "5.00", ""),

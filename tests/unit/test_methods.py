@@ -84,7 +84,7 @@ def named(build: Builder, folder: Path, architecture: str = "sm_90") -> str:
             [("0/gpu0:device", "1/gpu1:device", "gpu0")],
             {},
             "sm_90",
-            "MPI_Isend and MPI_Irecv (mpi, issued by the source)",
+            "MPI_Isend and MPI_Irecv",
         ),
     ],
 )

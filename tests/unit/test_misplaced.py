@@ -115,7 +115,7 @@ BEST = ("best", "gpu0", "gpu1", "1MiB", "--machine", "h200-x4")
         ((*QUICK, "--only", "interface=copy path=h2d"), "--only 'interface=copy,path=h2d'"),
         ((*QUICK, "--only", "interface=copy; path=h2d"), "--only 'interface=copy,path=h2d'"),
         ((*QUICK, "--only", "interface=bidirectional"), "--only 'pattern=bidirectional'"),
-        ((*QUICK, "--only", "size=1GB"), "write 1GiB"),
+        ((*QUICK, "--only", "size=1GB"), "size is one of 4 KiB"),
         (("list", "cudaMalloc"), "byteways run quick --only 'memory=device'"),
         (("list", "memori"), "did you mean 'memory'"),
         (("best", "h2d", "1MiB", "RUN"), "name both ends: best host gpu0 1MiB"),

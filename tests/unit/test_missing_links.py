@@ -34,13 +34,14 @@ def told(topology: Topology) -> list[tuple[str, str]]:
         (
             "jureca-a100",
             "down:gpu0-gpu1",
-            "No direct link joins gpu0 to gpu1, as NVLink3 ×4 joins all other GPUs",
+            "No direct link connects gpu0 to gpu1, although NVLink3 ×4 connects all other GPUs",
             "NUMA distance 12 + PCIe 4.0 ×16 through host",
         ),
         (
             "h200-x4",
             "down:gpu2-nvswitch",
-            "No direct link joins gpu2 to gpu0, gpu1 and gpu3, as NVLink4 ×18 joins all other GPUs",
+            "No direct link connects gpu2 to gpu0, gpu1 and gpu3, although NVLink4 ×18 connects all other "
+            "GPUs",
             "PCIe 5.0 ×16 through host",
         ),
     ],

@@ -72,8 +72,8 @@ def test_sixteen_gpus_fit_80_columns(tmp_path: Path) -> None:
     lines = printed(matrix_of(build, tmp_path))
     assert max(map(len, lines)) <= 80
     assert [line for line in lines if line.startswith("Node")] == [
-        "Node: best way of each link class at 1 GiB, GB/s",
-        "Node: best way of each link class at 1 GiB, % of peak",
+        "Node: best method of each link class at 1 GiB, GB/s",
+        "Node: best method of each link class at 1 GiB, % of peak",
     ]
     assert lines[2].split() == ["from", *map(str, range(16)), "host"]
     assert lines[3].split() == ["gpu0", "·", *["396"] * 3, "396!198", *["396"] * 10, "·"]
@@ -85,13 +85,13 @@ def test_equal_shares_take_a_line(tmp_path: Path) -> None:
     copies(build, 8, 396.0)
     lines = printed(matrix_of(build, tmp_path / "even"))
     assert [line for line in lines if line.startswith("Node")] == [
-        "Node: best way of each link class at 1 GiB, GB/s"
+        "Node: best method of each link class at 1 GiB, GB/s"
     ]
     assert "  Of the peak: 88 % among each other" in lines
     build = Builder(sample_run.topology(8))
     copies(build, 8, 396.0, odd=(5,))
     lines = printed(matrix_of(build, tmp_path / "odd"))
-    assert "Node: best way of each link class at 1 GiB, % of peak" in lines
+    assert "Node: best method of each link class at 1 GiB, % of peak" in lines
     assert not any("Of the peak" in line for line in lines)
 
 

@@ -24,10 +24,12 @@ from byteways.explain.results.summary import WHY_NOT_RANKED
 from byteways.explain.two_runs.setting import METHOD_CHANGES, setting_of, since
 from byteways.plan.reasons import OUT_OF_TIME
 from byteways.record.run_folder import RunFolder
+from equal_runs import slower
 from tests.changed import replace
 from tests.report import sample_run
 from tests.report.run_builder import KIB, MIB, Builder
 from tests.unit.test_comparison import changed, folder_of, pairs_run
+from unpack_examples import fleet
 
 ROOT = Path(__file__).parents[2]
 #: The current method; results of older ones may not count.
@@ -188,7 +190,8 @@ def test_one_machine_says_so_and_is_wide(tmp_path: Path) -> None:
     run = folder(machine(2, 340.0), tmp_path / "own")
     cases, notes = against_normal(Index(run), normal, ("own", "others"), bounds=Bounds())
     assert words(cases) == {NOT_DECIDED: 24} and cases[0].basis == "1 machine"
-    assert notes == ("24 cases of 24 are judged by one machine alone, within a wide range",)
+    (note,) = notes
+    assert note.startswith("24 cases of 24") and "50 %" in note
     assert words(judge(tmp_path / "half", machine(2, 198.0), normal)) == {FAIL: 24}
 
 
@@ -200,6 +203,29 @@ def test_a_machine_beside_its_own_results(tmp_path: Path) -> None:
     (first, *_) = judge(tmp_path / "b", machine(1, 400.0), normal, own=True)
     assert (first.verdict, first.basis) == (PASS, "this machine before")
     assert words(judge(tmp_path / "c", slower, normal)) == {NOT_DECIDED: 24}
+
+
+def test_a_slow_machine_among_many_excuses_no_other(tmp_path: Path) -> None:
+    """Catches a range that one slow node widens, or that unlike settings widen beside many machines."""
+    healthy = [machine(number, 396.0 + number) for number in range(7)]
+    among = normal_of(tmp_path / "a", *healthy, machine(8, 250.0))
+    key = next(iter(among.settings))
+    assert len(among.settings[key].samples) == 8 and among.reference(key).name == "7 machines"
+    assert among.reference(key).deviation < 0.01
+    assert words(judge(tmp_path / "b", machine(9, 360.0), among)) == {FAIL: 24}
+    assert words(judge(tmp_path / "c", machine(9, 400.0), among)) == {PASS: 24}
+
+
+def test_a_machine_of_the_fleet_passes_and_a_tenth_slower_fails() -> None:
+    """Catches reference data by which a healthy machine fails, or that excuse a slow one."""
+    single = [one for one in fleet() if "h100x4" not in one.parent.name]
+    *others, (run, name) = [(Index(RunFolder(one)), one.parent.name) for one in single]
+    normal = learned(others, least_rounds=1)
+    verdicts = [
+        {one.verdict for one in against_normal(this, normal, (name, "others"), bounds=Bounds())[0]}
+        for this in (run, Index(slower(run, 0.9)))
+    ]
+    assert FAIL not in verdicts[0] and PASS in verdicts[0] and FAIL in verdicts[1]
 
 
 def test_machines_that_vary_widen_what_is_normal(tmp_path: Path) -> None:
@@ -232,7 +258,9 @@ def test_simulated_beside_measured(tmp_path: Path) -> None:
     simulated = machine(9)
     simulated.simulated = True
     normal = normal_of(tmp_path, machine(1), machine(2))
-    with pytest.raises(BytewaysError, match="simulated and measured results are not compared unasked"):
+    with pytest.raises(
+        BytewaysError, match="simulated results are compared with measured ones only with --mixed"
+    ):
         judge(tmp_path / "a", simulated, normal)
     assert words(judge(tmp_path / "b", simulated, normal, mixed=True)) == {NOT_DECIDED: 24}
     with pytest.raises(BytewaysError, match="not learned together"):

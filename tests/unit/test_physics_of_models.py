@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace
 from functools import cache
 
@@ -9,8 +10,11 @@ import pytest
 
 from assumed_numbers import Machine
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.record.record import Record
+from byteways.record.run_folder import RunFolder
 from byteways.run.shared.request import CaseRequest
 from byteways.simulate import load, names
+from scripts.unpack_examples import recorded
 
 GIB = 2**30
 #: What the figures of two cases may differ by without being different.
@@ -116,3 +120,53 @@ def test_stores_past_the_caches_are_not_slower(machine: str) -> None:
     found = times(machine)
     plain, past = (found[way, "cpu0:pageable", "cpu0"] for way in ("memcpy", "memcpy-stream"))
     assert past <= plain * (1 + SLACK)
+
+
+#: How far a model may be from what was measured: of one transfer, and of many at once.
+ONE, MANY = 0.12, 0.15
+PAIRS = [(a, b) for a in range(4) for b in range(4) if a != b]
+ACROSS = [(a, b) for a, b in PAIRS if (a < 2) != (b < 2)]
+
+
+@cache
+def rounds() -> list[Record]:
+    return RunFolder(recorded("h200x4-rounds/full")).records
+
+
+@pytest.mark.parametrize(
+    ("interface", "pattern", "pairs", "source", "executor", "within"),
+    [
+        ("kernel", "ring", [(0, 1), (1, 2), (2, 3), (3, 0)], "device", "source", MANY),
+        ("kernel", "bisection", ACROSS, "device", "source", MANY),
+        ("kernel-bulk", "all-pairs", PAIRS, "device", "source", MANY),
+        ("kernel", "all-pairs", PAIRS, "device", "source", MANY),
+        ("copy", "unidirectional", [(0, 1)], "managed", "source", ONE),
+        ("copy", "unidirectional", [(0, 1)], "managed", "destination", ONE),
+    ],
+)
+def test_a_model_agrees_with_a_run_of_its_machine(
+    interface: str, pattern: str, pairs: list[tuple[int, int]], source: str, executor: str, within: float
+) -> None:
+    """Catches all pairs over a switch as fast as a ring, and managed pages that move where they stay."""
+    flows = tuple(
+        Flow(
+            Buffer.parse(f"gpu{a}:{source}"),
+            Buffer.parse(f"gpu{b}:device"),
+            f"gpu{(a, b)[executor != 'source']}",
+        )
+        for a, b in pairs
+    )
+    case = Case(interface, pattern, flows, 256 * 2**20)
+    planned = CaseRequest(case, budget_s=0.001, precision=0.5, rounds=1, key=1)
+    (time_ns,) = Machine(load("h200-x4"), (planned,)).times
+    found = [
+        record.bandwidth_bytes_per_s
+        for record in rounds()
+        if (record.interface, record.pattern, record.size_bytes) == (interface, pattern, case.size_bytes)
+        and record.status == "measured"
+        and {Flow.from_json(flow) for flow in record.flows} == {*flows}
+        and not record.options
+    ]
+    assert time_ns and found
+    modelled = len(flows) * case.size_bytes / time_ns * 1e9
+    assert modelled == pytest.approx(statistics.median(map(float, found)), rel=within)

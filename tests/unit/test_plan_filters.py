@@ -103,7 +103,7 @@ def test_sizes() -> None:
         ("copy", "'copy' is not key=value", "--only 'interface=copy"),
         ("interface=", "'interface=' is not key=value", "--only"),
         ("", "is not key=value", "--only"),
-        ("size=64KB", "decimal", "64KiB..1GiB"),
+        ("size=64XB", "is not a size", "64KiB..1GiB"),
     ],
 )
 def test_mistyped_filters_are_usage_errors(only: str, what: str, hint: str) -> None:

@@ -166,7 +166,7 @@ def test_collectives(tmp_path: Path) -> None:
     answer = found[0]
     assert isinstance(answer, Answer)
     assert (answer.interface, answer.between) == ("xccl", "allreduce of 2 ranks with a GPU each")
-    assert answer.method.startswith("ncclAllReduce (xccl, NCCL 2.")
+    assert answer.method.startswith("ncclAllReduce (NCCL 2.")
     assert answer.own is not None and answer.own.variant.interface == "direct"
     assert answer.not_measured == ("MPI",)
     (named,) = answers(run, question("gpu*", "gpu*", "1MiB", pattern="allreduce"))

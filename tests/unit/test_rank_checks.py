@@ -178,14 +178,14 @@ def test_the_ranks_are_not_looked_at_all_the_time() -> None:
     ("ranks", "asked", "doubts"),
     [
         (2, None, []),
-        (2, 4, ["4 ranks and 2 GPUs: the others take no part in cases between GPUs"]),
+        (2, 4, ["4 ranks and 2 GPUs: ranks without a GPU take no part in cases between GPUs"]),
         (
             6,
             6,
             [
-                "6 ranks share 4 cores: results are of the scheduler, too, "
-                "and have the warning 'oversubscribed'",
-                "6 ranks and 2 GPUs: the others take no part in cases between GPUs",
+                "6 ranks share 4 cores: results also measure the scheduler and carry the warning "
+                "'oversubscribed'",
+                "6 ranks and 2 GPUs: ranks without a GPU take no part in cases between GPUs",
             ],
         ),
     ],

@@ -10,7 +10,7 @@ import pytest
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.record.record import RECORD_FIELDS
 from byteways.run.work.outcome import outcome_of
-from byteways.run.work.simulated_ranks import SimulatedRanks, _without_effect
+from byteways.run.work.simulated_ranks import NO_LL128, SimulatedRanks, _without_effect
 from tests.asked import asked
 from tests.unit.test_outcome import measurement
 
@@ -194,8 +194,16 @@ def test_variables_without_effect_cost_no_worker() -> None:
     assert (outcome["status"], leaves) == ("skipped", False)
 
 
+def test_a_protocol_without_numbers_is_skipped() -> None:
+    """Catches LL128 of a machine model that knows nothing of it, measured as another protocol."""
+    ends = (Buffer("gpu0", "device"), Buffer("gpu1", "device", rank=1))
+    case = Case("xccl", "unidirectional", (Flow(*ends, "gpu0"),), 8, environment={"NCCL_PROTO": "LL128"})
+    outcome, _ = SimulatedRanks("", "xccl.ll128_step_ns\t0.0\n").measure(asked(case))
+    assert (outcome["status"], outcome["reason"]) == ("skipped", NO_LL128)
+
+
 def test_variables_that_no_library_reads_are_left_alone() -> None:
     """Catches a case that is skipped for a variable of the runtime, or one that the simulated MPI reads."""
-    read = {"HSA_XNACK": "1", "NOBODY_READS_THIS": "1", "MPICH_GPU_IPC_ENABLED": "0"}
+    read = {"HSA_XNACK": "1", "NOBODY_READS_THIS": "1", "MPICH_GPU_IPC_ENABLED": "0", "NCCL_ALGO": "Ring"}
     assert _without_effect(read) == ""
     assert _without_effect({**read, "UCX_TLS": "sm"}).endswith("do not read UCX_TLS")

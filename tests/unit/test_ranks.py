@@ -201,14 +201,14 @@ def test_sizes_of_blocks_are_those_of_osu() -> None:
             f'interface = "mpi"\npattern = "allreduce"\noptions = {{ staging = "pinned" }}\n{ENDS}',
             "staging in pinned memory is for messages, and allreduce is a collective",
         ),
-        (f'interface = "mpi"\ncache = "cold"\n{OSU}{ENDS}', "OSU's programs use one buffer again and again"),
+        (f'interface = "mpi"\ncache = "cold"\n{OSU}{ENDS}', "OSU's programs reuse one buffer"),
         (
             f'interface = "mpi"\noptions = {{ timing = "osu", staging = "pinned" }}\n{ENDS}',
             "OSU's programs pass device memory to the library",
         ),
         (
             f'interface = "xccl"\npattern = "allreduce"\n{OSU}{ENDS}',
-            "the loops of OSU's programs are those of MPI",
+            "OSU's loops exist for MPI only",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def test_all_interfaces_are_on_one_chart_for_each_pattern(tmp_path: Path) -> Non
     (chart,) = topic.charts
     assert chart.title == "Unidirectional, between GPUs, NVLink4 ×18, device memory"
     labels = [line.label for line in chart.series]
-    assert labels == ["copy, write", "kernel, write, IPC", "MPI, warm"]
+    assert labels == ["copy issued by the source", "kernel issued by the source, IPC", "MPI (warm)"]
     assert [each.y for each in chart.series[2].points] == [200.0, 200.0]
     alone = Builder(run_builder.topology(2))
     alone.measure("copy", [there], 300.0, size=MIB)
@@ -125,7 +125,7 @@ def test_pairs_are_told_beside_one_alone(tmp_path: Path) -> None:
     index = Index(RunFolder(build.write(tmp_path)))
     told = [title for title in titles(index) if "pairs of ranks" in title]
     rate = "4 pairs of ranks send 2.5 million MPI messages of 8 B per second"
-    assert told == [f"{rate}; beside one pair: no significant difference"]
+    assert told == [f"{rate}; compared with one pair: no significant difference"]
     rates, bandwidths = topic_of(index, "message-rate").tables
     assert rates.headings == bandwidths.headings == ("size", "1 pair", "2 pairs", "4 pairs")
     assert rates.rows[0] == ("8 B", "2.5", "4", "2.5")
@@ -214,7 +214,7 @@ def test_pairs_within_a_gpu_are_the_diagonal(tmp_path: Path) -> None:
     rates, shares = rank_pairs.matrices(messages.messages(index.cells))
     assert rates.headings == ("from \\ to", "0/gpu0", "1/gpu1", "2/gpu2")
     assert rates.rows[1] == ("1/gpu1", "110", "1510", "112")
-    assert "the diagonal is of two ranks on one GPU" in rates.note
+    assert "the diagonal has two ranks on one GPU" in rates.note
     assert shares.rows[0] == ("0/gpu0", "–", "83 %", "84 %")
 
 
@@ -269,7 +269,7 @@ def test_few_rounds_are_shown_and_not_told(tmp_path: Path, rounds: int) -> None:
 def test_labels_name_the_operation_once(tmp_path: Path) -> None:
     """Catches "allreduce allreduce:0-3/cpu0"."""
     record = all_ranks(tmp_path).records[0]
-    assert describe(record) == "mpi allreduce of 0-3/cpu0"
+    assert describe(record) == "MPI allreduce of 0-3/cpu0"
     pattern = replace(record, interface="halo", pattern="halo", path="halo:0-3/cpu0")
     assert describe(pattern) == "halo of 0-3/cpu0"
     assert progress_of(Case.from_json(pattern.definition)) == "halo:0-3/cpu0 8 B"

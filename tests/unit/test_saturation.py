@@ -50,8 +50,8 @@ def test_tables_have_the_best_of_a_curve(tmp_path: Path) -> None:
     """Catches a table of forty numbers of blocks, and a swept interface that is in no table at all."""
     folder = run(tmp_path, kernel=PLAIN, kernel_bulk=BULK)
     assert [grid.title for grid in tables(folder).matrices] == [
-        "kernel, issued by the source, blocks=1056, unidirectional at 256 MiB",
-        "kernel-bulk, issued by the source, blocks=16, unidirectional at 256 MiB",
+        "kernel issued by the source (blocks=1056), unidirectional at 256 MiB",
+        "kernel-bulk issued by the source (blocks=16), unidirectional at 256 MiB",
     ]
 
 
@@ -115,7 +115,7 @@ def test_the_two_counts_are_never_on_one_plot(tmp_path: Path) -> None:
 def test_share_of_multiprocessors(processors: int | None, said: str) -> None:
     """Catches more than all multiprocessors."""
     group: Any = SimpleNamespace(value=1e9, low=1e9, high=1e9, cells=())
-    variant: Any = SimpleNamespace(label=lambda: "kernel")
+    variant: Any = SimpleNamespace(name="kernel")
     curve: Any = SimpleNamespace(
         enough=(32, group), best=(32, group), multiprocessors=processors, path="p", variant=variant
     )

@@ -53,7 +53,7 @@ def test_ranks_without_a_cpu_are_one_finding(tmp_path: Path) -> None:
     assert one.title == (
         "Rank 0 (cpu0) and rank 1 (cpu0) have no CPU for up to 40 % of the time in 2 of 3 measurements"
     )
-    assert one.detail.startswith("For example rank 0 (cpu0) in mpi ")
+    assert one.detail.startswith("For example rank 0 (cpu0) in MPI ")
 
 
 def test_one_rank_without_a_cpu(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_what_the_suite_asks_for_and_the_run_lacks_is_missing() -> None:
     sheet = Sheet(study, cut)
     line, place = study.lines["explicit"], study.places["quad"]
     assert {256, 4096, GIB} < set(sheet.asked(line, place))
-    assert sheet.missing(line, place, 4096) == "this run was cut short before explicit, quad at 4 KiB"
+    assert sheet.missing(line, place, 4096) == "this run ended before explicit, quad at 4 KiB"
     (claim,) = [one for one in compare(study, cut).verdicts if one.claim.id == "explicit-ceiling"]
     assert claim.verdict == UNTESTED and "values it needs are missing" in claim.detail
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -227,13 +227,13 @@ def test_a_size_is_reached_only_between_others() -> None:
     assert [verdict(FakeSheet(some), **check).verdict for some in without] == [UNTESTED, UNTESTED]
 
 
+@dataclass
 class SimulatedHardware:
-    """Of a machine model, whose values of one size follow from the same numbers."""
+    """Of a machine model of other GPUs: the numbers behind each line at each place."""
 
+    numbers: Mapping[tuple[str, str], set[str]]
+    ties: tuple[set[str], ...] = ()  # numbers of one value
     simulated = True
-
-    def __init__(self, same: bool) -> None:
-        self.same = same
 
     def elsewhere(self, claim: PublishedClaim) -> str:
         return ""
@@ -241,43 +241,91 @@ class SimulatedHardware:
     def own(self, claim: PublishedClaim) -> bool:
         return False
 
-    def same_numbers(self, records: list[Any]) -> bool:
-        return self.same
+    def numbers_behind(self, record: tuple[str, str]) -> frozenset[str]:
+        return frozenset(self.numbers.get(record, {"peak"}))
+
+    def tied_to(self, key: str) -> frozenset[str]:
+        return frozenset(next((tie for tie in self.ties if key in tie), {key}))
 
     def contradicted(self, claim: PublishedClaim) -> tuple[str, tuple[str, ...]]:
         return FAILS, ()
 
 
-def simulated(check: ClaimCheck, *, same: bool, assumed: bool = False, **claim: str) -> Verdict:
-    sheet = FakeSheet(SHEET.figures, prints={}, assumed=assumed)
-    sheet.hardware = SimulatedHardware(same)  # type: ignore[misc,assignment]
-    figures = {key: Figure(number, assumed=assumed, record=RECORD) for key, number in SHEET.figures.items()}
-    sheet.ours = lambda line, place: {  # type: ignore[method-assign,assignment]
-        size: one for (of, at, size), one in figures.items() if (of, at) == (line.name, place.name)
-    }
+@dataclass
+class SimulatedSheet(FakeSheet):
+    """A sheet of a machine model, of which numbers can be changed."""
+
+    change: tuple[frozenset[str], float] = (frozenset(), 1.0)
+
+    def ours(self, line: FakeLine, place: FakePlace) -> dict[int, Figure]:
+        record = (line.name, place.name)
+        keys, factor = self.change
+        part = factor if keys & self.hardware.numbers_behind(record) else 1.0  # type: ignore[attr-defined]
+        found = super().ours(line, place)
+        return {
+            size: replace(one, gb_per_s=one.gb_per_s * part, record=record) for size, one in found.items()
+        }
+
+    def changed(self, keys: frozenset[str], factor: float) -> SimulatedSheet:
+        other = replace(self, change=(keys, factor))
+        other.hardware = self.hardware
+        return other
+
+
+def simulated(
+    check: ClaimCheck,
+    numbers: Mapping[tuple[str, str], set[str]],
+    *,
+    assumed: bool = False,
+    ties: tuple[set[str], ...] = (),
+    **claim: str,
+) -> Verdict:
+    sheet = SimulatedSheet(SHEET.figures, prints=SHEET.prints, assumed=assumed)
+    sheet.hardware = SimulatedHardware(numbers, ties)  # type: ignore[assignment]
     return judge(PublishedClaim("one", "", (check,), **claim), sheet)  # type: ignore[arg-type]
 
 
-RECORD: Any = object()
+#: Numbers of a model: of two links, and of copies and kernels.
+APART = {
+    ("copy", "quad"): {"wide", "engine"},
+    ("copy", "dual"): {"narrow", "engine"},
+    ("kernel", "dual"): {"narrow", "cores"},
+}
 SPREAD = ClaimCheck("spread", {"of": "copy@*/1GiB", "over": "place", "at_most": 0.05})
-ORDER = ClaimCheck("order", {"of": ["kernel@quad/1GiB", "copy@quad/1GiB"]})
+NEAR = ClaimCheck("order", {"of": ["kernel@dual/1GiB", "copy@dual/1GiB"], "margin": 0.4})  # 77 and 50
+FAR = ClaimCheck("order", {"of": ["kernel@dual/1GiB", "copy@dual/1GiB"], "margin": 0.2})
+EQUAL = ClaimCheck("ratio", {"of": "copy@quad/1GiB", "to": "copy@dual/1GiB", "about": 1, "within": 0.05})
+PUBLISHED = ClaimCheck("value", {"of": "copy@quad/1GiB", "published": True, "within": 0.05})
 
 
-def test_values_of_the_same_numbers_cannot_differ() -> None:
-    """Catches "all pairs are equal" that a model with one number for all pairs confirms."""
-    assert simulated(SPREAD, same=True).verdict == BUILT_IN
-    assert simulated(SPREAD, same=False).verdict == HOLDS
-    assert simulated(ORDER, same=True).verdict == HOLDS  # other numbers may turn it round
+@pytest.mark.parametrize(
+    ("check", "numbers", "ties", "wanted"),
+    [
+        (SPREAD, {}, (), BUILT_IN),  # one number decides all of them
+        (SPREAD, APART, (), HOLDS),
+        (SPREAD, APART, ({"wide", "narrow"},), BUILT_IN),  # one of them is taken from the other
+        (EQUAL, APART, (), HOLDS),
+        (EQUAL, APART, ({"wide", "narrow"},), BUILT_IN),
+        (NEAR, APART, (), HOLDS),  # a fifth less would turn it round
+        (FAR, APART, (), BUILT_IN),
+        (PUBLISHED, {}, (), HOLDS),  # what is compared with a value fails with any of its numbers
+    ],
+)
+def test_what_no_number_of_a_model_could_turn_round_is_built_in(
+    check: ClaimCheck, numbers: dict[tuple[str, str], set[str]], ties: tuple[set[str], ...], wanted: str
+) -> None:
+    """Catches "holds" of what follows from a model's own numbers, and of a prediction that it is no test."""
+    assert simulated(check, numbers, ties=ties).verdict == wanted
 
 
 def test_agreement_of_assumed_numbers_without_a_published_value_is_no_test() -> None:
     """Catches "holds" of a value that nobody published and that a model only assumes."""
-    assert simulated(ORDER, same=False, assumed=True).verdict == ASSUMED_BY_MODEL
+    assert simulated(NEAR, APART, assumed=True).verdict == ASSUMED_BY_MODEL
 
 
 def test_a_source_that_says_both_contradicts_itself() -> None:
     """Catches a sentence held against a model although the source says otherwise elsewhere."""
     turned = ClaimCheck("order", {"of": ["copy@quad/1GiB", "kernel@quad/1GiB"]})
-    found = simulated(turned, same=False, at_odds_with="Table III: the reverse")
+    found = simulated(turned, APART, at_odds_with="Table III: the reverse")
     assert found.verdict == SELF_CONTRADICTED and found.detail.startswith("Table III: the reverse")
-    assert simulated(ORDER, same=False, at_odds_with="Table III").verdict == HOLDS
+    assert simulated(NEAR, APART, at_odds_with="Table III").verdict == HOLDS

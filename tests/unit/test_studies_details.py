@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from byteways.cli import reproduce
+from byteways.cli.layout import Lines
+from byteways.explain.display.table import Table
+from byteways.explain.display.topic import Topic
 from byteways.explain.studies import topic as study_topic
-from byteways.explain.studies.numbers import size_of
 from byteways.explain.studies.outcome import FigureOutcome
 from byteways.explain.studies.rows import ValueRow
 from byteways.explain.studies.scope import scope
@@ -66,10 +69,10 @@ def test_figures_without_a_place(
     assert (found.possible == ("Fig. 1",)) == possible
 
 
-@pytest.mark.parametrize(
-    ("size", "said"),
-    [(4096, "4 KiB"), (100_000, "100 kB"), (8_000_000, "8 MB"), (1000, "1000 B"), (1500, "1.465 KiB")],
-)
-def test_sizes_in_powers_of_ten(size: int, said: str) -> None:
-    """Catches a size of a publication told with digits that it does not have."""
-    assert size_of(size).replace("\N{NO-BREAK SPACE}", " ") == said
+def test_a_note_with_a_semicolon_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches notes that the terminal finds again by the marks of our own sentences."""
+    tables = (Table("Claims", ("claim",), (("one",),), notes=("first; with a clause", "second")),)
+    made = Topic("study", "Study", "lead", tables)
+    monkeypatch.setattr("byteways.explain.studies.topic.topic_of", lambda outcome: made)
+    shown = reproduce._blocks(SimpleNamespace())  # type: ignore[arg-type]
+    assert shown[-1] == Lines("Claims: notes", ("first; with a clause", "second"))

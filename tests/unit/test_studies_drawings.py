@@ -362,7 +362,7 @@ def test_a_run_beside_adds_a_machine_of_the_study() -> None:
 def test_simulated_values_are_not_beside_measured_ones(simulated: bool) -> None:
     """Catches a picture in which nobody can tell what was measured."""
     beside = told("jureca-a100", simulated=not simulated)
-    with pytest.raises(BytewaysError, match="simulated and measured values are not drawn beside") as raised:
+    with pytest.raises(BytewaysError, match="simulated and measured values are not drawn in one") as raised:
         check_machines(load("herten2022"), run("jureca-mi250").topology, beside, "B", simulated=simulated)
     kinds = ("measured", "simulated") if simulated else ("simulated", "measured")
     assert raised.value.cause == f"B is {kinds[0]}, and this run is {kinds[1]}"

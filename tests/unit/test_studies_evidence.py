@@ -60,6 +60,33 @@ def test_who_is_contradicted_is_said(machine: str, simulated: bool, verdict: str
     assert another == (machine == "frontier-mi250x" and simulated)
 
 
+def test_a_changed_number_moves_what_rests_on_it() -> None:
+    """Catches a number that is assumed to be that of the other direction and yet changes alone, and a change
+    of all values.
+    """
+    to_gpu = flow_case("copy", "cpu0:pinned", "gpu0:device", "gpu0", options={"batch": 1})
+    peers = flow_case("copy", "gpu0:device", "gpu1:device", "gpu0", options={"batch": 1})
+    made = run(
+        "crusher-mi250x", record(to_gpu, 25.0, mean=1.0), record(peers, 51.0, mean=1.0), simulated=True
+    )
+    sheet = Sheet(load("pearson2023"), made)
+    keys = sheet.hardware.tied_to("rates.engine-host-write.efficiency")
+    changed = sheet.changed(keys, 0.8)
+    found = [
+        one.ours(one.study.lines[line], one.study.places[place])[GIB].quantity("GB/s")
+        for one in (changed, sheet)
+        for line, place in (("pinned to GPU", "cpu0>gpu0"), ("explicit", "quad"))
+    ]
+    assert found == pytest.approx([20.0, 51.0, 25.0, 51.0])
+
+
+def test_what_a_model_of_other_gpus_states_is_not_tested() -> None:
+    """Catches "differs" of four GPUs that a model was given, held against a source about eight."""
+    for simulated, verdict in ((True, UNTESTED), (False, DIFFERS)):
+        found = failing("pearson2023", "node", machine="h200-x4", simulated=simulated)
+        assert (found.verdict, "expected 8" in found.detail) == (verdict, True)
+
+
 def test_a_sentence_about_one_machine_is_tested_on_such_machines() -> None:
     """Would catch "One GCD reaches around 1.42 TB/s" that is tested on an A100, of which the source says 1.42
     and 1.35 in another sentence."""
@@ -92,7 +119,7 @@ def test_what_is_beyond_the_physical_limit_is_no_evidence() -> None:
     line, place = study.lines["explicit"], study.places["quad"]
     sheet = Sheet(study, of)
     assert not sheet.ours(line, place)
-    assert "beyond the physical limit of the path" in sheet.missing(line, place, GIB)
+    assert "exceeds the physical limit of the path" in sheet.missing(line, place, GIB)
 
 
 def test_what_rests_on_assumptions_alone_is_not_known() -> None:

@@ -129,7 +129,7 @@ MISTAKES += [
         ('fact = "gpus", about = 4, at = "own"', "the fact 'gpus' has no place: leave out 'at'"),
         ('fact = "links", about = 4', "the fact 'links' needs 'at', a place with two devices"),
         ('fact = "links", about = 4, at = "own"', "place own of claim triad-of-peak"),
-        ('fact = "l3-bytes", about = "32MB"', "32MB"),
+        ('fact = "l3-bytes", about = "32XB"', "32XB"),
     )
 ]
 

@@ -8,7 +8,7 @@ import pytest
 
 from byteways.errors import BytewaysError
 from byteways.explain.studies.outcome import compare
-from byteways.explain.studies.verdicts import HOLDS, UNTESTED
+from byteways.explain.studies.verdicts import BUILT_IN, UNTESTED
 from byteways.studies.reading import load, read
 from tests.unit.study_runs import flow_case, record, run
 
@@ -16,7 +16,7 @@ SIZES = [size * 2**20 for size in (32, 64, 2048)]
 NOTE = "PyTorch copy_ cannot be simulated: runtime copy represents it (the copy call that PyTorch makes)"
 
 
-@pytest.mark.parametrize(("simulated", "verdict"), [(True, HOLDS), (False, UNTESTED)])
+@pytest.mark.parametrize(("simulated", "verdict"), [(True, BUILT_IN), (False, UNTESTED)])
 def test_the_copy_call_represents_pytorch_on_models_alone(simulated: bool, verdict: str) -> None:
     """Would catch a sentence about PyTorch that a real machine without PyTorch confirms, and a model that
     never tests it or hides what moved the bytes."""

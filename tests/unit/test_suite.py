@@ -117,7 +117,6 @@ MISTAKES = [
     ),
     ('"64KiB..1MiB x4"', '"0"', 10, "size", "positive", None),
     ('"64KiB..1MiB x4"', "0", 10, "size", "positive", None),
-    ('"64KiB..1MiB x4"', '"64KB"', 10, "size", "decimal", None),
     ('"64KiB..1MiB x4"', '"1MiB..64KiB"', 10, "size", "is decreasing", None),
     ('"64KiB..1MiB x4"', '"900000TiB"', 10, "size", "too large", None),
     ('"64KiB..1MiB x4"', "[]", 10, "size", "empty", None),

@@ -27,10 +27,10 @@ def test_what_one_pair_did_is_one_list() -> None:
     (grid,) = matrices(cells(build.records))
     assert grid.title == "Between GPUs, one pair only at 1 GiB"
     assert [row[0] for row in grid.rows] == [
-        f"kernel, issued by the destination, blocks={blocks}" for blocks in (8, 16, 64)
+        f"kernel issued by the destination (blocks={blocks})" for blocks in (8, 16, 64)
     ]
     a_pair(build, 200.0, gate=False)
-    assert "kernel, issued by the destination, gate=false" in [
+    assert "kernel issued by the destination (gate=false)" in [
         row[0] for row in matrices(cells(build.records))[0].rows
     ]
 

@@ -111,7 +111,7 @@ def test_a_pair_whose_link_is_down_is_routed_and_named(tmp_path: Path) -> None:
     assert link_class(topology, "gpu2", "gpu5") == "routed"
     assert unidirectional(topology, "gpu2", "gpu5") == 64e9
     assert topology.notes == (
-        "no xGMI link joins gpu2<>gpu5, although one joins every other pair: it may be down",
+        "no xGMI link connects gpu2<>gpu5, although one connects every other pair: it may be down",
     )
 
 

@@ -164,6 +164,11 @@ def _found(run: RunData, entry: Mapping[str, Any]) -> bool:
     return any(near(entry["bandwidth_bytes_per_s"], value) for value in values)
 
 
+def _interface(side: Mapping[str, Any]) -> str:
+    """The interface of one side of a claim."""
+    return str(dict(side["settings"])["interface"])
+
+
 def _entry(run: RunData, entry: Mapping[str, Any], best: Sequence[Case], name: str) -> Statements:
     value, (low, high) = entry["bandwidth_bytes_per_s"], entry["bandwidth_bytes_per_s_interval"]
     own = {case.record["interface"] for case in best}
@@ -185,7 +190,7 @@ def _entry(run: RunData, entry: Mapping[str, Any], best: Sequence[Case], name: s
     needed = {f"{key}={value}" for case in best for key, value in case.settings.items()}
     said = f"{entry['how']} {entry.get('name', '')}"
     yield check("settings", name, all(one in said for one in needed), f"{sorted(needed)} not named")
-    rivals = {claim["second"]["name"].partition(",")[0]: claim for claim in entry["claims"]}
+    rivals = {_interface(claim["second"]): claim for claim in entry["claims"]}
     if (other := entry.get("next")) in rivals:
         second = rivals[other]["second"]["value"]
         holds = (
@@ -194,7 +199,7 @@ def _entry(run: RunData, entry: Mapping[str, Any], best: Sequence[Case], name: s
         )
         yield check("first table", f"{name}: next", holds, f"{other} reaches {second:.6g}")
     for tie in entry["ties"]:
-        told = [claim for claim in entry["claims"] if claim["second"]["name"].partition(",")[0] == tie]
+        told = [claim for claim in entry["claims"] if _interface(claim["second"]) == tie]
         yield check(
             "ties", f"{name}: tie with {tie}", any(one["verdict"] != "leads" for one in told), "it is slower"
         )

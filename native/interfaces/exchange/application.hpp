@@ -40,7 +40,7 @@ class ApplicationMover : public Mover {
   // The halves of the memory of messages that take turns.
   static constexpr std::uint64_t kTurns = 2;
   std::uint64_t turn() const { return operations_ % kTurns; }
-  // Whether an operation is a whole iteration: compute, exchange and the sum of one word of every rank.
+  // Whether an operation is a whole iteration: compute, exchange and an 8-byte allreduce.
   bool whole() const { return whole_; }
   const RankGrid& grid() const { return grid_; }
   const Flow& flow() const { return flow_; }
@@ -50,7 +50,7 @@ class ApplicationMover : public Mover {
   Transport& transport() const { return *transport_; }
   // Opens the transport; collective.
   void open_transport(const std::vector<int>& neighbours, const std::string& described);
-  // Sums one word of every rank.
+  // An 8-byte allreduce.
   void reduce();
   // Adds the sums since forget_sums() that were not the number of ranks.
   void note_sums(Verification& found) const { found.note(sums_, 0); }

@@ -43,7 +43,7 @@ class Transport {
   // Carries the messages that have been packed on `stream`. What is enqueued on it afterwards finds those
   // received in place. Every rank takes part, also without messages.
   virtual void exchange(const Parcels& parcels, Stream& stream) = 0;
-  // The sum of one word of every rank, as codes compute a time step. Waits for it.
+  // An 8-byte allreduce, as codes compute a time step. Waits for it.
   virtual std::uint64_t sum(std::uint64_t mine, Stream& stream) = 0;
   const std::string& engine() const { return engine_; }  // for the record
   const std::string& evidence() const { return evidence_; }

@@ -1,5 +1,5 @@
 // Messages written into the neighbours' memory, which this process has opened by IPC handles: by copies, or
-// by the kernels that pack them. A word by MPI says that they are there.
+// by the kernels that pack them. An MPI message signals completion.
 #pragma once
 #include <map>
 

@@ -1,8 +1,8 @@
-// Interface `particles`: Quicksilver's pattern of communication. Each rank has particles; some cross to the
-// neighbours of the grid of ranks, in many small messages of irregular sizes, unequally many to each. An
-// iteration tracks all particles, sends those that cross, tracks again and sends them back, and sums one word
-// of every rank, as the test of whether all are done. With `timed` "exchange", an operation is both exchanges
-// alone.
+// Interface `particles`: Quicksilver's communication pattern. Each rank has particles; some cross to the
+// neighbours in the grid of ranks, in many small messages of irregular sizes, with varying counts per
+// neighbour. An iteration tracks all particles, sends those that cross, tracks again and sends them back, and
+// does an 8-byte allreduce to learn whether all ranks are done. With `timed` "exchange", an operation is both
+// exchanges alone.
 //
 // The pattern stands for Quicksilver's communication (MC_Particle_Buffer), not for its physics: one pass over
 // all particles stands for the tracking.

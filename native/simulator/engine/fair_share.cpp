@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace byteways::sim {
 namespace {
@@ -20,10 +21,12 @@ class Filling {
   void add_weights(std::size_t resources);
   double step(double level) const;  // increment for all growing flows
   bool is_full(const Flow& flow, double level, std::span<const double> capacities) const;
+  void block(std::span<Flow* const> flows);
 
   std::vector<Flow*> growing_;
   std::vector<double> left_, weights_;  // by resource: free capacity; total weight of the growing flows
   std::vector<std::size_t> used_;       // resources used by growing flows
+  std::vector<std::pair<int, int>> crossings_;  // of switches: by which port in, by which out
 };
 
 void Filling::add_weights(std::size_t resources) {
@@ -54,6 +57,20 @@ bool Filling::is_full(const Flow& flow, double level, std::span<const double> ca
   });
 }
 
+void Filling::block(std::span<Flow* const> flows) {
+  crossings_.clear();
+  for (const Flow* flow : flows)
+    if (flow->blocking > 0) crossings_.emplace_back(flow->enters, flow->leaves);
+  std::ranges::sort(crossings_);
+  crossings_.erase(std::unique(crossings_.begin(), crossings_.end()), crossings_.end());
+  for (Flow* flow : flows) {
+    if (flow->blocking <= 0) continue;
+    const auto sends = std::ranges::count(crossings_, flow->enters, &std::pair<int, int>::first);
+    const auto receives = std::ranges::count(crossings_, flow->leaves, &std::pair<int, int>::second);
+    flow->rate /= 1 + flow->blocking * (1 - 1.0 / static_cast<double>(std::min(sends, receives)));
+  }
+}
+
 void Filling::fill(std::span<const double> capacities, std::span<Flow* const> flows) {
   left_.assign(capacities.begin(), capacities.end());
   growing_.assign(flows.begin(), flows.end());
@@ -69,6 +86,7 @@ void Filling::fill(std::span<const double> capacities, std::span<Flow* const> fl
     std::erase_if(growing_, full);
     if (growing_.size() == before) break;  // by rounding, no resource may be exactly full
   }
+  block(flows);
   for (Flow* flow : flows) {
     if (flow->waits_at < 0) continue;
     const auto resource = static_cast<std::size_t>(flow->waits_at);

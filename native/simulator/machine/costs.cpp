@@ -90,6 +90,11 @@ void Costs::cross(Flow& flow, Place from, Place to, double efficiency, double bo
     flow.demands.push_back({hop.resource, 1 / efficiency});
     if (hop.both_directions >= 0) flow.demands.push_back({hop.both_directions, 1 / both});
   }
+  if (way.hops.size() == 2 && way.hops.front().switch_blocking > 0) {
+    flow.enters = way.hops.front().resource;
+    flow.leaves = way.hops.back().resource;
+    flow.blocking = way.hops.front().switch_blocking;
+  }
 }
 
 void Costs::count_crossing(const Hop& hop) {

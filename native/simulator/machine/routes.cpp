@@ -27,9 +27,9 @@ Router::Router(const Model& model, Engine& engine) : gpus_(model.gpu.count), eng
   for (const LinkModel& link : model.links) {
     const int shared = link.duplex_bytes_per_s > 0 ? engine.add_resource(link.duplex_bytes_per_s) : -1;
     hops_.push_back({engine.add_resource(link.peak_bytes_per_s), shared, link.peak_bytes_per_s,
-                     link.duplex_bytes_per_s, link.a, link.b});
+                     link.duplex_bytes_per_s, link.a, link.b, link.switch_blocking});
     hops_.push_back({engine.add_resource(link.peak_bytes_per_s), shared, link.peak_bytes_per_s,
-                     link.duplex_bytes_per_s, link.b, link.a});
+                     link.duplex_bytes_per_s, link.b, link.a, link.switch_blocking});
   }
   down_.resize(hops_.size());
   forwarded_.resize(hops_.size());

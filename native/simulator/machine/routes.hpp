@@ -17,6 +17,7 @@ struct Hop {
   int both_directions = -1;  // resource that the directions share, -1: none
   double peak_bytes_per_s = 0, duplex_bytes_per_s = 0;
   std::string from, to;
+  double switch_blocking = 0;
 };
 
 struct Route {

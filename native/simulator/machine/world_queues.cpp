@@ -236,10 +236,13 @@ void World::require_known_memory(const Range& range) const {
 
 void World::submit_copy(Lock& lock, const Range& to, const Range& from, double bytes, Stream* stream,
                         const CopyPolicy& policy, std::function<void()> effect) {
-  const Place executor = stream->place;
   auto operation = std::make_unique<Operation>();
-  const Place there = kernels_.reach_by_copy(*operation, to, executor);
-  const Place here = kernels_.reach_by_copy(*operation, from, executor);
+  const Place source = place_of(*from.block, from.begin * kWordBytes);
+  const bool by_source = model_.managed.source_copies && source.kind == Place::Kind::gpu;
+  const Place toucher = by_source ? source : stream->place;
+  const Place there = kernels_.reach_by_copy(*operation, to, toucher);
+  const Place here = kernels_.reach_by_copy(*operation, from, toucher);
+  const Place executor = by_source && here == there ? source : stream->place;
   const bool both_host = here.kind == Place::Kind::cpu && there.kind == Place::Kind::cpu;
   const bool plain = is_plain(from.block->kind) || is_plain(to.block->kind);
   for (const Range& end : {from, to}) require_known_memory(end);

@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string>
 
+#include "simulator/machine/common.hpp"
+#include "simulator/machine/environment.hpp"
 #include "simulator/machine/index.hpp"
 
 namespace byteways::sim::xccl {
 namespace {
 
 constexpr double kLowLatencyBytes = 2;  // LL sends a flag of 4 bytes with every 4 bytes of data
+constexpr double kLowLatency128Bytes = 128.0 / 120;
 
 // Collects what ranks send to each other.
 class Loads {
@@ -79,11 +83,12 @@ std::optional<double> predicted_ns(const Ranks& ranks, const Way& way) {
 }
 
 // Of equal ones the first. Where no link leads, whoever starts the flows says so.
-Way fastest(const Ranks& ranks, const std::vector<Way>& ways) {
+Way fastest(const Ranks& ranks, const std::vector<Way>& ways, const std::vector<Protocol>& protocols) {
   std::optional<double> least;
   Way best = ways.front();
+  best.protocol = protocols.front();
   for (Way way : ways)
-    for (const Protocol protocol : {Protocol::low_latency, Protocol::simple}) {
+    for (const Protocol protocol : protocols) {
       way.protocol = protocol;
       const std::optional<double> takes = predicted_ns(ranks, way);
       if (!takes || (least && *takes >= *least)) continue;
@@ -110,15 +115,20 @@ const char* name_of(Kind kind) {
   }
 }
 
-const char* name_of(Protocol protocol) { return protocol == Protocol::low_latency ? "LL" : "SIMPLE"; }
+const char* name_of(Protocol protocol) {
+  if (protocol == Protocol::low_latency_128) return "LL128";
+  return protocol == Protocol::low_latency ? "LL" : "SIMPLE";
+}
 
 const char* name_of(Algorithm algorithm) { return algorithm == Algorithm::ring ? "RING" : "TREE"; }
 
 double sent_bytes(Protocol protocol, double bytes) {
+  if (protocol == Protocol::low_latency_128) return kLowLatency128Bytes * bytes;
   return protocol == Protocol::low_latency ? kLowLatencyBytes * bytes : bytes;
 }
 
 double step_ns(const XcclModel& model, Protocol protocol) {
+  if (protocol == Protocol::low_latency_128) return model.ll128_step_ns;
   return protocol == Protocol::low_latency ? model.ll_step_ns : model.simple_step_ns;
 }
 
@@ -126,17 +136,40 @@ double efficiency(const XcclModel& model, Protocol protocol) {
   return protocol == Protocol::low_latency ? model.ll_efficiency : model.simple_efficiency;
 }
 
+Choices choices_of(const XcclModel& model, Kind kind) {
+  Choices all{{Algorithm::ring}, {Protocol::low_latency, Protocol::low_latency_128, Protocol::simple}};
+  if (kind == Kind::all_reduce) {
+    all.algorithms.push_back(Algorithm::tree);
+    std::erase_if(all.algorithms,
+                  [](Algorithm each) { return !allowed_by_variable("NCCL_ALGO", name_of(each)); });
+  }
+  std::erase_if(all.protocols, [&](Protocol each) {
+    // NCCL 2.28 on H100 took LL up to 1 MiB and Simple from 16 MiB (examples/h100x4/collectives), never
+    // LL128.
+    const bool is_128 = each == Protocol::low_latency_128;
+    const bool unknown = is_128 && model.ll128_step_ns <= 0;
+    return unknown || !allowed_by_variable("NCCL_PROTO", name_of(each), !is_128);
+  });
+  if (all.algorithms.empty() || all.protocols.empty())
+    throw Failure(Code::invalid,
+                  std::string("NCCL_ALGO and NCCL_PROTO allow no algorithm of ") + name_of(kind));
+  return all;
+}
+
 Way way_of(const Ranks& ranks, Kind kind, double bytes, int root) {
-  std::vector<Way> ways = {ring_way(ranks, kind, bytes, root)};
-  if (kind == Kind::all_reduce) ways.push_back(chain_way(ranks, bytes));
-  return fastest(ranks, ways);
+  const Choices choices = choices_of(ranks.model, kind);
+  std::vector<Way> ways;
+  for (const Algorithm algorithm : choices.algorithms)
+    ways.push_back(algorithm == Algorithm::ring ? ring_way(ranks, kind, bytes, root)
+                                                : chain_way(ranks, bytes));
+  return fastest(ranks, ways, choices.protocols);
 }
 
 Way way_of_message(const Ranks& ranks, int from, int to, double bytes) {
   Way way;
   way.edges = {{from, to}};
   way.bytes = {bytes};
-  return fastest(ranks, {way});
+  return fastest(ranks, {way}, {Protocol::low_latency, Protocol::simple});
 }
 
 }  // namespace byteways::sim::xccl

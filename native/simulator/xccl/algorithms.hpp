@@ -14,8 +14,9 @@ namespace byteways::sim::xccl {
 enum class Kind { all_reduce, reduce, reduce_scatter, all_gather, broadcast };
 
 // LL sends a flag with every word of data, so that a receiver needs no other signal: a short step, and twice
-// the bytes, with less of a link's rate. Simple sends the data alone, and a signal behind them.
-enum class Protocol { low_latency, simple };
+// the bytes, with less of a link's rate. LL128 sends a flag of 8 bytes with every 120. Simple sends the data
+// alone, and a signal behind them.
+enum class Protocol { low_latency, low_latency_128, simple };
 
 enum class Algorithm { ring, tree };
 
@@ -42,6 +43,15 @@ struct Ranks {
   double kernel_efficiency;
   Router& router;
 };
+
+struct Choices {
+  std::vector<Algorithm> algorithms;
+  std::vector<Protocol> protocols;
+};
+
+// What the library may take: NCCL_PROTO restricts the protocols, and NCCL_ALGO the algorithms of all-reduce,
+// which alone has several. Throws Failure if they leave nothing.
+Choices choices_of(const XcclModel& model, Kind kind);
 
 // `bytes` is of one rank's block where blocks are exchanged. Each ring carries an equal part of them.
 // All-reduce has trees, too, which within a host are chains, as those of NCCL: the sum goes along the ring

@@ -112,6 +112,8 @@ Engine::Queue& Comm::queue(Machine& machine, std::pair<int, int> edge) {
 
 std::shared_ptr<Exchange> Comm::collective(Machine& machine, int rank, Kind kind,
                                            const Arguments& arguments) {
+  static_cast<void>(
+      choices_of(machine.model.xccl, kind));  // refuses the call of each rank before it waits for others
   const std::uint64_t number = ranks_.at(static_cast<std::size_t>(rank)).collectives++;
   std::shared_ptr<Collective>& found = collectives_[number];
   if (found == nullptr) {

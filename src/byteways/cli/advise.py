@@ -75,8 +75,9 @@ def _models(index: Index) -> list[str]:
 
 
 def _print_table(found: Sequence[BlockAdvice], mark: str) -> None:
-    from byteways.cli.layout import TextTable, show
+    from byteways.cli.layout import show
     from byteways.explain.best.wording_blocks import costs, in_short, limit_said, where
+    from byteways.explain.display.table import Table
     from byteways.units import format_size
 
     rows = tuple(
@@ -90,12 +91,12 @@ def _print_table(found: Sequence[BlockAdvice], mark: str) -> None:
         for one in found
     )
     headings = ("between", "kernel-blocks beside", "blocks of", "if at least", "what it costs")
-    blocks = [TextTable("use the kernel for", headings, rows, frozenset(headings[2:4]))]
+    blocks = [Table("use the kernel for", headings, rows, (2, 3))]
     for one in found:
         cells = tuple(
             (f"{each.count:,}", in_short(each), format_size(round(each.equal_at)) if each.equal_at else "")
             for each in one.of.counts
         )
         columns = ("blocks", "its lead ends between", "equal at")
-        blocks.append(TextTable(where(one.of), columns, cells, frozenset(columns)))
+        blocks.append(Table(where(one.of), columns, cells, (0, 1, 2)))
     show(blocks, mark)

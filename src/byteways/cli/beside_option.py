@@ -20,7 +20,7 @@ BesideRun = Annotated[
     Path | None,
     typer.Option(
         "--beside",
-        help="A finished run of the same study on another of its machines: both are drawn in one picture.",
+        help="A finished run of the same study on another machine: draw both in one picture.",
         metavar="RUN",
     ),
 ]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from byteways.aliases import typed_size
 from byteways.cli.best_questions import (
     Blocks,
     BlockTokens,
@@ -35,6 +34,7 @@ from byteways.cli.terminal import say
 from byteways.cli.usage import BEST
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.plan.kv_cache import BLOCK_TOKENS, CONTEXT_TOKENS
+from byteways.units import parse_size
 
 if TYPE_CHECKING:
     from byteways.plan.case import PlannedCase
@@ -56,17 +56,18 @@ def best(
     source: Annotated[
         str,
         typer.Argument(
-            help=f"Where the bytes are: {_END} Or a collective, without DST: best allreduce 64KiB. With "
+            help=f"Source: {_END} Or a collective, without DST: best allreduce 64KiB. With "
             "--load the GPU alone: best --load 60GiB gpu0.",
             metavar="SRC",
         ),
     ],
     destination: Annotated[
-        str | None, typer.Argument(help="Where they go: the same.", metavar="DST", show_default=False)
+        str | None,
+        typer.Argument(help="Destination, in the same forms.", metavar="DST", show_default=False),
     ] = None,
     size: Annotated[
         str | None,
-        typer.Argument(help="Bytes of one transfer: '1MiB'.", metavar="SIZE", show_default=False),
+        typer.Argument(help="Size of one transfer: '1MiB'.", metavar="SIZE", show_default=False),
     ] = None,
     run: Annotated[
         Path | None,
@@ -99,7 +100,10 @@ def best(
     ] = False,
     machine: Annotated[
         str | None,
-        typer.Option("--machine", help="Without RUN: simulate this machine, of `list machines` or a file."),
+        typer.Option(
+            "--machine",
+            help="Without RUN: simulate this machine, a name from `list machines` or a TOML file.",
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Without RUN: keep the run in this new folder.")
@@ -220,7 +224,7 @@ def _check_order(source: str, destination: str, size: str, run: Path | None) -> 
 
 def _is_size(word: str) -> bool:
     try:
-        return typed_size(word) > 0
+        return parse_size(word) > 0
     except ValueError:
         return False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from byteways.cli.layout import Lines, TextTable, show
+from byteways.cli.layout import Lines, show
 from byteways.cli.terminal import echo, say
 from byteways.explain.best.answers import Answer
 from byteways.explain.best.block_answers import candidate_rows
@@ -13,6 +13,7 @@ from byteways.explain.best.load import LoadAnswer
 from byteways.explain.best.no_answer import NoAnswer
 from byteways.explain.best.placement import Placement
 from byteways.explain.best.wording_load import load_lines, load_table, load_title
+from byteways.explain.display.table import Table
 from byteways.json_text import json_text
 from byteways.record.simulation_mark import is_simulated, mark_of
 
@@ -70,7 +71,7 @@ def print_answers(
 def _print_load(answer: LoadAnswer) -> None:
     """Prints the parts of a load as a table, and what follows from them."""
     headings, rows = load_table(answer)
-    table = TextTable(load_title(answer), headings, rows, frozenset(headings[1:]))
+    table = Table(load_title(answer), headings, rows, tuple(range(1, len(headings))))
     show([table, Lines("answer", tuple(load_lines(answer)))])
 
 
@@ -80,4 +81,4 @@ def _print_candidates(answer: Answer) -> None:
         (row.method, row.time, row.rate, row.call, row.beside) for row in candidate_rows(answer.ranking)
     )
     headings = ("method", "time", "rate", "time of its call", "the best beside it")
-    show([TextTable(f"methods, {answer.between}", headings, rows, frozenset(headings[1:4]))])
+    show([Table(f"methods, {answer.between}", headings, rows, (1, 2, 3))])

@@ -32,8 +32,8 @@ def check(
         str,
         typer.Option(
             "--against",
-            help="'normal': what such machines give; a run folder; 'peak'; a TOML file of limits; or a file "
-            "that --learn wrote.",
+            help="Reference: 'normal' (what such machines usually reach), a run folder, 'peak', a TOML "
+            "file of limits, or a file that --learn wrote.",
         ),
     ] = "normal",
     tolerance: Annotated[
@@ -46,12 +46,15 @@ def check(
     at_least: Annotated[
         str | None,
         typer.Option(
-            "--at-least", help="With --against peak: part of it that a path must reach. [default: 70%]"
+            "--at-least",
+            help="With --against peak: fraction of the peak that a path must reach. [default: 70%]",
         ),
     ] = None,
     allow_missing: Annotated[
         bool,
-        typer.Option("--allow-missing", help="Cases that the run had no time for, or lost, may be missing."),
+        typer.Option(
+            "--allow-missing", help="Accept missing cases that the run lost or left out for lack of time."
+        ),
     ] = False,
     least_effect: LeastEffect = None,
     strict: Strict = False,
@@ -71,7 +74,7 @@ def check(
     ] = False,
     every: Every = False,
     learn: Annotated[
-        bool, typer.Option("--learn", help="Learn what is normal from these runs, into the file of --out.")
+        bool, typer.Option("--learn", help="Learn what is normal from these runs and write it to --out.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="With --learn: the file to write.", metavar="FILE")
@@ -165,8 +168,9 @@ def _shown(found: Check) -> tuple[str, ...]:
 
 
 def _print(found: Check, every: bool) -> None:
-    from byteways.cli.layout import Lines, TextTable, show
+    from byteways.cli.layout import Lines, show
     from byteways.explain.checks.wording_check import HEADINGS, details, row, summary, suspicion
+    from byteways.explain.display.table import Table
 
     for mark in found.marks:
         echo(mark)
@@ -176,8 +180,7 @@ def _print(found: Check, every: bool) -> None:
     lines = [summary(found), suspicion(found), *details(found)]
     if len(shown) < len(chosen):
         lines.append(f"{len(chosen) - len(shown)} more: --all")
-    blocks: list[TextTable | Lines] = [Lines("result", tuple(filter(None, lines)))]
+    blocks: list[Table | Lines] = [Lines("result", tuple(filter(None, lines)))]
     if shown:
-        right = frozenset(HEADINGS[2:6])
-        blocks.append(TextTable("cases, the worst first", HEADINGS, tuple(map(row, shown)), right))
+        blocks.append(Table("cases, the worst first", HEADINGS, tuple(map(row, shown)), (2, 3, 4, 5)))
     show(blocks)

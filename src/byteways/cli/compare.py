@@ -17,7 +17,8 @@ from byteways.json_text import json_text
 from byteways.plan.spelling import closest
 
 if TYPE_CHECKING:
-    from byteways.cli.layout import Lines, TextTable
+    from byteways.cli.layout import Lines
+    from byteways.explain.display.table import Table
     from byteways.explain.two_runs.across_machines import ClassComparison, MachinesRow
     from byteways.explain.two_runs.comparison import Comparison
     from byteways.explain.two_runs.environments import Difference
@@ -37,7 +38,10 @@ def compare(
     ],
     by: Annotated[
         str,
-        typer.Option("--by", help="'case', or 'link-class': of different machines, as parts of the peak."),
+        typer.Option(
+            "--by",
+            help="'case'; or 'link-class', which compares different machines as fractions of the peak.",
+        ),
     ] = CASE,
     fail_if: Annotated[list[str] | None, typer.Option("--fail-if", help=f"{FAIL_IF} Repeatable.")] = None,
     least_effect: LeastEffect = None,
@@ -93,7 +97,8 @@ def _marks(folders: Sequence[RunFolder]) -> list[str]:
 
 
 def _print(compared: Comparison, folders: Sequence[RunFolder], every: bool) -> None:
-    from byteways.cli.layout import Lines, TextTable, show
+    from byteways.cli.layout import Lines, show
+    from byteways.explain.display.table import Table
     from byteways.explain.two_runs.wording_comparison import HEADINGS, row
 
     own = [_named(name, folders) for name in compared.names]
@@ -101,21 +106,19 @@ def _print(compared: Comparison, folders: Sequence[RunFolder], every: bool) -> N
         echo(mark)
     first, second = compared.names
     most = MOST_PRINTED_CASES if compared.same_gpus else MOST_OF_MACHINES
-    blocks: list[TextTable | Lines] = [Lines("runs", (f"first: {first}", f"second: {second}"))]
+    blocks: list[Table | Lines] = [Lines("runs", (f"first: {first}", f"second: {second}"))]
     blocks += [_environment(compared, own), Lines("result", tuple(_result(compared, most)))]
     if not compared.same_gpus:
         blocks += _class_tables(_classes(compared, folders), every)
     if compared.lost:
         failed = tuple((one.status, f"{one.interface} {one.path}", one.reason or "") for one in compared.lost)
         title = f"failed in {second}, not in {first}"
-        blocks.append(
-            TextTable(title, ("status", "case", "reason"), failed[: None if every else MOST_FAILED])
-        )
+        blocks.append(Table(title, ("status", "case", "reason"), failed[: None if every else MOST_FAILED]))
     pairs = compared.pairs if every else [pair for pair in compared.pairs if pair.claim.differ][:most]
     if pairs:
         rows = tuple(row(pair) for pair in pairs)
         blocks.append(
-            TextTable("cases, the largest differences first", HEADINGS, rows, frozenset(HEADINGS[1:]))
+            Table("cases, the largest differences first", HEADINGS, rows, tuple(range(1, len(HEADINGS))))
         )
     show(blocks)
 
@@ -124,8 +127,9 @@ def _named(name: str, folders: Sequence[RunFolder]) -> RunFolder:
     return next(folder for folder in folders if str(folder.path) == name)
 
 
-def _environment(compared: Comparison, runs: Sequence[RunFolder]) -> TextTable | Lines:
-    from byteways.cli.layout import Lines, TextTable
+def _environment(compared: Comparison, runs: Sequence[RunFolder]) -> Table | Lines:
+    from byteways.cli.layout import Lines
+    from byteways.explain.display.table import Table
     from byteways.explain.two_runs.environments import between_machines
 
     title = "differences of the environment"
@@ -137,7 +141,7 @@ def _environment(compared: Comparison, runs: Sequence[RunFolder]) -> TextTable |
     told = [(one.what, one.first or "-", one.second or "-") for one in found]
     if len(told) > MOST_DIFFERENCES:
         told[MOST_DIFFERENCES:] = [(f"and {len(told) - MOST_DIFFERENCES} more", "--json", "--json")]
-    return TextTable(title, ("what", "first", "second"), tuple(told))
+    return Table(title, ("what", "first", "second"), tuple(told))
 
 
 def _result(compared: Comparison, most: int) -> Iterator[str]:
@@ -149,7 +153,7 @@ def _result(compared: Comparison, most: int) -> Iterator[str]:
         yield said
     yield from pooled(compared)
     if not compared.same_gpus:
-        yield "the machines have different GPUs: see the parts of the nominal peak below"
+        yield "the machines have different GPUs: compare the fractions of the nominal peak below"
     for reason, number in compared.not_compared.items():
         yield f"{count(number, 'case')} not compared: {reason}"
     only = zip((compared.only_first, compared.only_second), compared.names, strict=True)
@@ -178,7 +182,7 @@ def _print_classes(compared: ClassComparison, every: bool) -> None:
 
     first, second = compared.names
     runs = Lines("runs", (f"first: {first}", f"second: {second}"))
-    result = Lines("result, of parts of the nominal peak", tuple(class_summary(compared.rows)))
+    result = Lines("result, as fractions of the nominal peak", tuple(class_summary(compared.rows)))
     show([runs, result, *_class_tables(compared.rows, every)])
 
 
@@ -200,19 +204,19 @@ def _classes_as_data(compared: Comparison, folders: Sequence[RunFolder]) -> dict
     return {"link_classes": [row.to_json() for row in _classes(compared, folders)]}
 
 
-def _class_tables(rows: Sequence[MachinesRow], every: bool) -> list[TextTable | Lines]:
+def _class_tables(rows: Sequence[MachinesRow], every: bool) -> list[Table | Lines]:
     """Returns a table for each kind of pair; of the largest size alone unless every row is asked for."""
-    from byteways.cli.layout import TextTable
+    from byteways.explain.display.table import Table
     from byteways.explain.results.selection import PAIR_KINDS
     from byteways.explain.results.summary import group_by
     from byteways.explain.two_runs.wording_comparison import class_row
 
     columns = ("interface", "size", "first", "second", "second beside first")
-    tables: list[TextTable | Lines] = []
+    tables: list[Table | Lines] = []
     for between, some in group_by(rows, lambda row: row.between).items():
         largest = max(row.size_bytes for row in some)
         shown = [row for row in some if every or row.size_bytes == largest]
         left_out = "" if len(shown) == len(some) else "; other sizes: --all"
-        title = f"{PAIR_KINDS[between]}, parts of the nominal peak{left_out}"
-        tables.append(TextTable(title, columns, tuple(map(class_row, shown))))
+        title = f"{PAIR_KINDS[between]}, fractions of the nominal peak{left_out}"
+        tables.append(Table(title, columns, tuple(map(class_row, shown))))
     return tables

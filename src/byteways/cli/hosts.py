@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from byteways.cli.layout import Lines, TextTable, show
+from byteways.cli.layout import Lines, show
 from byteways.cli.measure_and_report import (
     command_line,
     interrupted,
@@ -21,6 +21,7 @@ from byteways.cli.plan_text import plan_blocks
 from byteways.cli.progress import WRONG, counts_text, figure
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.explain.display.table import Table
 from byteways.json_text import json_text
 from byteways.plan.case import PlannedCase
 from byteways.plan.hosts.names import Host, read_hosts
@@ -108,7 +109,7 @@ def dry_run(suite: Suite, options: RunOptions, as_json: bool) -> int:
     tables = [
         block
         for block in plan_blocks(Plan(plan.suite, _cases_to_show(plan), plan.notes, seconds, None))
-        if isinstance(block, TextTable)
+        if isinstance(block, Table)
     ]
     show([*tables, *_about(plan, line, seconds, disk), *_rounds(plan)])
     return ExitStatus.GOOD

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from byteways.cli.terminal import console as terminal_console
 from byteways.cli.terminal import echo
 from byteways.cli.wrapping import aligned, fitted, width_of
+from byteways.explain.display.table import Table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,20 +23,6 @@ LONGEST_WORD = 24
 GAP_OF_COLUMNS = 2
 #: Terminal width from which long-text columns are side by side.
 SIDE_BY_SIDE_FROM = 140
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """Rows of text under a title; columns named in `right` are right-aligned.
-
-    With `sentences` the cells are long: on a narrow terminal the other cells go below the first.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    right: frozenset[str] = field(default_factory=frozenset)
-    sentences: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,23 +49,28 @@ class Notes:
         return (Lines(title, lines),) if lines else ()
 
 
-def plain(block: TextTable | Lines) -> list[str]:
+def numeric(headings: Sequence[str], names: Collection[str]) -> tuple[int, ...]:
+    """Returns the places of the columns of numbers, by their headings."""
+    return tuple(at for at, name in enumerate(headings) if name in names)
+
+
+def plain(block: Table | Lines) -> list[str]:
     """Returns a block as lines without colour: title, then the content indented by two."""
     if isinstance(block, Lines):
         return [block.title, *(f"  {line}" for line in block.lines)]
-    texts = [block.columns, *block.rows]
-    widths = [max(len(row[index]) for row in texts) for index in range(len(block.columns))]
+    texts = [block.headings, *block.rows]
+    widths = [max(len(row[index]) for row in texts) for index in range(len(block.headings))]
     lines = [block.title]
     for row in texts:
         cells = [
-            cell.rjust(width) if column in block.right else cell.ljust(width)
-            for column, cell, width in zip(block.columns, row, widths, strict=True)
+            cell.rjust(width) if at in block.numeric else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append(("  " + "  ".join(cells)).rstrip())
     return lines
 
 
-def show(blocks: Sequence[TextTable | Lines], mark: str = "") -> None:
+def show(blocks: Sequence[Table | Lines], mark: str = "") -> None:
     """Prints blocks to standard output, separated by empty lines; `mark` above the first, and each screen."""
     console = terminal_console(highlight=False)
     since = SCREEN_LINES
@@ -95,7 +87,7 @@ def show(blocks: Sequence[TextTable | Lines], mark: str = "") -> None:
             echo("\n".join(plain(block)))
 
 
-def _show_rich(console: Console, block: TextTable | Lines) -> None:
+def _show_rich(console: Console, block: Table | Lines) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
@@ -105,32 +97,31 @@ def _show_rich(console: Console, block: TextTable | Lines) -> None:
             console.print(Padding(Text(line), (0, 0, 0, 2)))
         return
     least, natural = _widths(block)
-    room = console.width - 2 - GAP_OF_COLUMNS * (len(block.columns) - 1)
+    room = console.width - 2 - GAP_OF_COLUMNS * (len(block.headings) - 1)
     if (block.sentences and console.width < SIDE_BY_SIDE_FROM) or sum(least) > room:
         for first, *others in block.rows:
             console.print(Padding(Text(first, style="bold"), (0, 0, 0, 2)))
-            for column, text in zip(block.columns[1:], others, strict=True):
+            for column, text in zip(block.headings[1:], others, strict=True):
                 named = text if block.sentences else f"{column}: {text}"
                 console.print(Padding(Text(named), (0, 0, 0, 4)))
         return
     widths = fitted(natural, least, room)
-    right = {at for at, column in enumerate(block.columns) if column in block.right}
 
     def print_rows(rows: Sequence[Sequence[str]], style: str = "") -> None:
-        for line in aligned(rows, widths, right, GAP_OF_COLUMNS):
+        for line in aligned(rows, widths, {*block.numeric}, GAP_OF_COLUMNS):
             console.print(Text(f"  {line}", style=style), soft_wrap=True)
 
-    print_rows([block.columns], "dim")
+    print_rows([block.headings], "dim")
     console.print(Text("  " + (" " * GAP_OF_COLUMNS).join("─" * width for width in widths), style="dim"))
     print_rows(block.rows)
 
 
-def _widths(block: TextTable) -> tuple[list[int], list[int]]:
+def _widths(block: Table) -> tuple[list[int], list[int]]:
     """Returns the least width of each column, and the one without wrapping; names and figures stay whole."""
     least, natural = [], []
-    for at, column in enumerate(block.columns):
+    for at, column in enumerate(block.headings):
         texts = [column, *(row[at] for row in block.rows)]
         natural.append(max(map(width_of, texts)))
         words = max((width_of(word) for text in texts for word in text.split()), default=0)
-        least.append(natural[-1] if at == 0 or column in block.right else min(words, LONGEST_WORD))
+        least.append(natural[-1] if at == 0 or at in block.numeric else min(words, LONGEST_WORD))
     return least, natural

@@ -10,9 +10,10 @@ import typer
 from msgspec import structs, to_builtins
 
 from byteways.aliases import elsewhere
-from byteways.cli.layout import Lines, Notes, TextTable, show
+from byteways.cli.layout import Lines, Notes, numeric, show
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError
+from byteways.explain.display.table import Table
 from byteways.json_text import json_text
 from byteways.plan import vocabulary
 from byteways.plan.case import Case
@@ -256,7 +257,7 @@ SECTIONS: Mapping[str, Callable[[KnownMachine | None], SectionRows]] = {
 }
 
 
-def _table(name: str, rows: SectionRows, notes: Notes) -> TextTable:
+def _table(name: str, rows: SectionRows, notes: Notes) -> Table:
     """Formats a section for the terminal; long, repeated reasons go to the notes."""
     if name == "cases":
         heads = (
@@ -269,23 +270,23 @@ def _table(name: str, rows: SectionRows, notes: Notes) -> TextTable:
             "options",
             "skipped",
         )
-        return TextTable(name, heads, tuple(_case_cells(row, notes) for row in rows), frozenset({"size"}))
+        return Table(name, heads, tuple(_case_cells(row, notes) for row in rows), numeric(heads, {"size"}))
     if name in ("suites", "machines"):
-        return TextTable(name, ("name", "description"), tuple((row["name"], row["title"]) for row in rows))
+        return Table(name, ("name", "description"), tuple((row["name"], row["title"]) for row in rows))
     if name == "studies":
         studies = tuple((row["name"], f"{row['about']} ({row['authors']} {row['year']})") for row in rows)
-        return TextTable(name, ("name", "description"), studies)
+        return Table(name, ("name", "description"), studies)
     if name == "devices":
         cells = tuple((row["name"], row["model"], _size(row["memory_bytes"])) for row in rows)
-        return TextTable(name, ("name", "model", "memory"), cells, frozenset({"memory"}))
+        return Table(name, ("name", "model", "memory"), cells, (2,))
     if name == "patterns":
         cells = tuple(
             (row["name"], row["meaning"], "yes" if row["here"] else f"no {notes.mark(row['reason'])}")
             for row in rows
         )
-        return TextTable(name, ("name", "meaning", "here"), cells)
+        return Table(name, ("name", "meaning", "here"), cells)
     cells = tuple((row["name"], row["meaning"], _availability(row, notes)) for row in rows)
-    return TextTable(name, ("name", "meaning", "here"), cells)
+    return Table(name, ("name", "meaning", "here"), cells)
 
 
 def _elsewhere(rows: SectionRows) -> Lines:
@@ -294,7 +295,7 @@ def _elsewhere(rows: SectionRows) -> Lines:
     return Lines("other tools' names, accepted as well", lines)
 
 
-def _machine_blocks(rows: SectionRows) -> Sequence[TextTable | Lines]:
+def _machine_blocks(rows: SectionRows) -> Sequence[Table | Lines]:
     """Formats machine models with accuracy, kinds of numbers, and every source once."""
     heads = (
         "name",
@@ -312,7 +313,7 @@ def _machine_blocks(rows: SectionRows) -> Sequence[TextTable | Lines]:
         for key, source in row["sources"].items()
     }
     return [
-        TextTable("machines", heads, tuple(_machine_cells(row) for row in rows)),
+        Table("machines", heads, tuple(_machine_cells(row) for row in rows)),
         Lines("sources by model", named),
         Lines("sources", tuple(sorted(sources))),
     ]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from byteways.cli.layout import Lines, TextTable
+from byteways.cli.layout import Lines
+from byteways.explain.display.table import Table
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.describe import PlanSummary, concurrent_text, describe
 from byteways.plan.interfaces import INTERFACES
@@ -30,7 +31,7 @@ _INTERFACES = tuple(INTERFACES)
 _Row = dict[str, tuple[str, ...]]
 
 
-def plan_blocks(plan: Plan, voice: Voice = MEASURED) -> list[TextTable | Lines]:
+def plan_blocks(plan: Plan, voice: Voice = MEASURED) -> list[Table | Lines]:
     """Returns a table per sweep, then the totals."""
     summary = describe(plan.cases, plan.notes, plan.estimated_s)
     numbers = {reason: number for number, (reason, _) in enumerate(summary.reasons, 1)}
@@ -75,7 +76,7 @@ def _options(case: Case) -> dict[str, int | str | bool]:
     return {**dict(sorted(case.options.items())), **dict(sorted(beside.items()))}
 
 
-def _table(name: str, entries: Sequence[PlannedCase], marks: dict[str, str]) -> TextTable:
+def _table(name: str, entries: Sequence[PlannedCase], marks: dict[str, str]) -> Table:
     options = tuple(dict.fromkeys(option for entry in entries for option in _options(entry.case)))
     rows = [_row(entry, options, marks) for entry in entries]
     for column in ("size", *options, "interface", "by"):
@@ -86,7 +87,7 @@ def _table(name: str, entries: Sequence[PlannedCase], marks: dict[str, str]) -> 
     shown = [head for head in heads if head in _FIRST or len({*cells[head]}) > 1]
     same = [_said(head, cells[head][0]) for head in heads if head not in shown and cells[head][0]]
     table = tuple(zip(*(cells[head] for head in shown), strict=True))
-    return TextTable(": ".join([name, *(["; ".join(same)] if same else [])]), tuple(shown), table)
+    return Table(": ".join([name, *(["; ".join(same)] if same else [])]), tuple(shown), table)
 
 
 def _throughout(cells: list[str]) -> list[str]:
@@ -155,13 +156,13 @@ def _between(case: Case) -> str:
     return f"{' and '.join(map(str, flow.sources))} > {flow.destination}{partner}"
 
 
-def _amount(summary: PlanSummary, voice: Voice) -> list[TextTable | Lines]:
+def _amount(summary: PlanSummary, voice: Voice) -> list[Table | Lines]:
     heads = ("sweep", voice.measured, "left out", "skipped")
     rows = tuple(
         (sweep.name, str(sweep.to_measure), str(sweep.left_out), str(sweep.skipped))
         for sweep in summary.sweeps
     )
-    blocks: list[TextTable | Lines] = [TextTable("the plan", heads, rows, frozenset(heads[1:]))]
+    blocks: list[Table | Lines] = [Table("the plan", heads, rows, tuple(range(1, len(heads))))]
     if summary.reasons:
         reasons = (
             f"[{number}] {count} × {voice.quote(reason)}"

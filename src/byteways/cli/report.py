@@ -40,9 +40,7 @@ def report(
     ] = None,
     mixed: Annotated[
         bool,
-        typer.Option(
-            "--mixed", help="Of two runs: compare simulated results with measured ones all the same."
-        ),
+        typer.Option("--mixed", help="With two runs: allow comparing simulated results with measured ones."),
     ] = False,
     beside: BesideRun = None,
 ) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,7 +41,8 @@ from byteways.studies.reading import load
 from byteways.studies.study import Study
 
 if TYPE_CHECKING:
-    from byteways.cli.layout import Lines, TextTable
+    from byteways.cli.layout import Lines
+    from byteways.explain.display.table import Table
     from byteways.explain.studies.outcome import StudyOutcome
     from byteways.topology.model import Topology
 
@@ -190,16 +192,15 @@ def _print(
     echo(json_text(answer, indent=1))
 
 
-def _blocks(outcome: StudyOutcome) -> list[TextTable | Lines]:
+def _blocks(outcome: StudyOutcome) -> list[Table | Lines]:
     """Returns the tables of the report's section for the terminal."""
-    from byteways.cli.layout import Lines, TextTable
+    from byteways.cli.layout import Lines
     from byteways.explain.studies.topic import topic_of
 
     topic = topic_of(outcome)
-    blocks: list[TextTable | Lines] = [Lines(topic.title, (topic.lead,))]
+    blocks: list[Table | Lines] = [Lines(topic.title, (topic.lead,))]
     for table in topic.tables:
-        right = frozenset(table.headings[column] for column in table.numeric)
-        blocks.append(TextTable(table.title, table.headings, table.rows, right, sentences=not right))
+        blocks.append(replace(table, sentences=not table.numeric))
         if table.note:
-            blocks.append(Lines(f"{table.title}: notes", tuple(table.note.split("; "))))
+            blocks.append(Lines(f"{table.title}: notes", tuple(filter(None, table.notes))))
     return blocks

@@ -41,7 +41,8 @@ Budget = Annotated[
 Transfers = Annotated[
     list[str] | None,
     typer.Option(
-        "--transfers", help="Measure these at once, and each alone: 'gpu0>gpu1,gpu1>gpu0'. Repeatable."
+        "--transfers",
+        help="Measure these transfers concurrently, and each alone: 'gpu0>gpu1,gpu1>gpu0'. Repeatable.",
     ),
 ]
 RoundsOption = Annotated[
@@ -84,22 +85,22 @@ LauncherCommand = Annotated[
     ),
 ]
 Hosts = Annotated[
-    Path | None, typer.Option("--hosts", help="Measure between the hosts of this file, one a line.")
+    Path | None, typer.Option("--hosts", help="Measure between the hosts listed in this file, one per line.")
 ]
 PairsOption = Annotated[
     str | None,
     typer.Option(
         "--pairs",
-        help="Which hosts meet: 'all', 'sample', 'sample:16' (pairs of each host). [default: all]",
+        help="Which pairs of hosts to measure: 'all', 'sample', 'sample:16' (pairs per host). [default: all]",
     ),
 ]
 RanksPerHost = Annotated[
     int | None,
-    typer.Option("--ranks-per-host", help="With --hosts: ranks on each host, a GPU each. [default: 1]"),
+    typer.Option("--ranks-per-host", help="With --hosts: ranks per host, with one GPU each. [default: 1]"),
 ]
 WithSelf = Annotated[
     bool,
-    typer.Option("--self", help="Messages also between two ranks on one GPU: one more rank for each GPU."),
+    typer.Option("--self", help="Also measure messages between two ranks on one GPU: adds one rank per GPU."),
 ]
 AllDevices = Annotated[
     bool,
@@ -150,11 +151,11 @@ def options_of(
     if pairs is not None:
         PairRule.parse(pairs)
         if hosts is None:
-            raise BytewaysError("--pairs is of a run between hosts", hint="add --hosts FILE")
+            raise BytewaysError("--pairs only applies with --hosts", hint="add --hosts FILE")
     if ranks_per_host is not None:
         if hosts is None:
             raise BytewaysError(
-                "--ranks-per-host is of a run between hosts", hint="add --hosts FILE, or use --ranks"
+                "--ranks-per-host only applies with --hosts", hint="add --hosts FILE, or use --ranks"
             )
         if not 1 <= ranks_per_host <= MOST_RANKS:
             raise BytewaysError(

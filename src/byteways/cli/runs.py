@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from byteways.record.run_folder import RunFolder
 
 
-Mixed = Annotated[
-    bool, typer.Option("--mixed", help="Put simulated results beside measured ones all the same.")
-]
+Mixed = Annotated[bool, typer.Option("--mixed", help="Allow comparing simulated results with measured ones.")]
 Every = Annotated[bool, typer.Option("--all", help="Print every case.")]
 
 

@@ -12,10 +12,11 @@ import typer
 
 from byteways.cli import topo_links
 from byteways.cli.device_groups import grouped, names_in_ranges, ranges_of
-from byteways.cli.layout import Lines, TextTable, show
+from byteways.cli.layout import Lines, numeric, show
 from byteways.cli.terminal import echo
 from byteways.decoding import decoded
 from byteways.errors import BytewaysError
+from byteways.explain.display.table import Table
 from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.json_text import json_text
 from byteways.plan.device_sample import ALL_UP_TO_DEVICES
@@ -137,7 +138,7 @@ def _topology(path: Path, data: Any) -> Topology:
         ) from error
 
 
-def blocks(topology: Topology, *, every: bool = False) -> list[TextTable | Lines]:
+def blocks(topology: Topology, *, every: bool = False) -> list[Table | Lines]:
     """Returns everything that is shown of a machine, as plain data.
 
     Args:
@@ -147,7 +148,7 @@ def blocks(topology: Topology, *, every: bool = False) -> list[TextTable | Lines
     whole = every or len(topology.devices) <= ALL_UP_TO_DEVICES
     cpus = [device for device in topology.devices if device.kind == "cpu"]
     gpus = [device for device in topology.devices if device.kind == "gpu"]
-    shown: list[TextTable | Lines] = [_cpu_table(topology.host, cpus, whole), _host_memory(topology)]
+    shown: list[Table | Lines] = [_cpu_table(topology.host, cpus, whole), _host_memory(topology)]
     if types := _core_types(cpus):
         shown.append(Lines("Core types", types))
     if gpus:
@@ -174,7 +175,7 @@ def blocks(topology: Topology, *, every: bool = False) -> list[TextTable | Lines
     return shown
 
 
-def _cpu_table(host: str, devices: Sequence[Device], whole: bool) -> TextTable:
+def _cpu_table(host: str, devices: Sequence[Device], whole: bool) -> Table:
     rows = [
         (
             device.name,
@@ -186,7 +187,7 @@ def _cpu_table(host: str, devices: Sequence[Device], whole: bool) -> TextTable:
         for device in devices
     ]
     columns = ("device", "model", "cores", "memory", "caches")
-    return TextTable(f"NUMA domains of {host}", columns, tuple(rows if whole else grouped(rows, own=(2,))))
+    return Table(f"NUMA domains of {host}", columns, tuple(rows if whole else grouped(rows, own=(2,))))
 
 
 def _cores(device: Device) -> str:
@@ -211,7 +212,7 @@ def _host_memory(topology: Topology) -> Lines:
     return Lines("Physical limit of host memory", (f"{most}: {topology.host_memory_limit_source}",))
 
 
-def _gpu_table(devices: Sequence[Device], whole: bool) -> TextTable:
+def _gpu_table(devices: Sequence[Device], whole: bool) -> Table:
     shapes = [
         " × ".join(str(part) for part in (device.multiprocessors, device.architecture) if part)
         for device in devices
@@ -233,10 +234,10 @@ def _gpu_table(devices: Sequence[Device], whole: bool) -> TextTable:
     columns = ("device", "model", *(["multiprocessors"] if shaped else []))
     columns += ("memory", "memory peak", "PCI address", "NUMA")
     shown = rows if whole else grouped(rows, own=(columns.index("PCI address"),))
-    return TextTable("GPUs", columns, tuple(shown), frozenset({"memory", "memory peak"}))
+    return Table("GPUs", columns, tuple(shown), numeric(columns, {"memory", "memory peak"}))
 
 
-def _nic_table(nics: Sequence[Nic]) -> TextTable:
+def _nic_table(nics: Sequence[Nic]) -> Table:
     rows = [
         (
             nic.name,
@@ -251,7 +252,7 @@ def _nic_table(nics: Sequence[Nic]) -> TextTable:
         for nic in nics
     ]
     columns = ("device", "names", "state", "rate", "source", "PCI address", "NUMA domain", "nearest GPU")
-    return TextTable("Network interfaces (NICs)", columns, tuple(rows), frozenset({"rate"}))
+    return Table("Network interfaces (NICs)", columns, tuple(rows), numeric(columns, {"rate"}))
 
 
 def _features(devices: Sequence[Device], whole: bool) -> list[str]:

@@ -8,7 +8,8 @@ from itertools import chain, combinations, combinations_with_replacement, count,
 from string import ascii_lowercase, ascii_uppercase
 
 from byteways.cli.device_groups import ranges_of
-from byteways.cli.layout import Lines, TextTable
+from byteways.cli.layout import Lines, numeric
+from byteways.explain.display.table import Table
 from byteways.topology.model import Link, Topology
 from byteways.topology.routes import alike, link_class, routes
 from byteways.units import format_bandwidth
@@ -25,7 +26,7 @@ NAMED_A_ROW = 4
 EXAMPLES, TREE_LINES = 3, 60
 
 
-def table(links: Sequence[Link], sources: dict[str, int], whole: bool = True) -> TextTable:
+def table(links: Sequence[Link], sources: dict[str, int], whole: bool = True) -> Table:
     """Returns one row per link, or if that is too long, one per class and peak.
 
     Args:
@@ -44,10 +45,10 @@ def table(links: Sequence[Link], sources: dict[str, int], whole: bool = True) ->
     ]
     names = [f"{link.a}<>{link.b}" for link in links]
     columns = ("class", "peak per direction", "signalling", "source")
-    right = frozenset({"peak per direction", "signalling", "links"})
+    right = {"peak per direction", "signalling", "links"}
     if len(links) <= LINKS_ON_SCREEN:
         single = tuple((name, *fact) for name, fact in zip(names, facts, strict=True))
-        return TextTable("Links", ("link", *columns), single, right)
+        return Table("Links", ("link", *columns), single, numeric(("link", *columns), right))
     rows: list[tuple[str, ...]] = []
     for fact in dict.fromkeys(facts):
         equal = [name for name, other in zip(names, facts, strict=True) if other == fact]
@@ -58,7 +59,8 @@ def table(links: Sequence[Link], sources: dict[str, int], whole: bool = True) ->
             parts = [[f"{equal[0]} … {equal[-1]}"]]
         rows.append((*fact, str(len(equal)), ", ".join(parts[0])))
         rows.extend((*("" for _ in fact), "", ", ".join(part)) for part in parts[1:])
-    return TextTable("Links", (*columns, "links", "between"), tuple(rows), right)
+    headings = (*columns, "links", "between")
+    return Table("Links", headings, tuple(rows), numeric(headings, right))
 
 
 def _clique(names: Sequence[str], whole: bool) -> str | None:
@@ -69,7 +71,7 @@ def _clique(names: Sequence[str], whole: bool) -> str | None:
     return f"every pair of {', '.join(ends) if whole else ranges_of(ends)}"
 
 
-def matrix(topology: Topology) -> list[TextTable | Lines]:
+def matrix(topology: Topology) -> list[Table | Lines]:
     """Returns the link classes from row to column; letters and a legend if the names are too wide."""
     names = topology.names()
     title = "Link classes between devices"
@@ -79,14 +81,14 @@ def matrix(topology: Topology) -> list[TextTable | Lines]:
     columns = ("", *names)
     widest = [max(len(row[index]) for row in [names, *cells]) for index in range(len(names))]
     if sum(width + 2 for width in widest) <= MATRIX_WIDTH:
-        return [TextTable(title, columns, tuple((a, *row) for a, row in zip(names, cells, strict=True)))]
+        return [Table(title, columns, tuple((a, *row) for a, row in zip(names, cells, strict=True)))]
     letters = dict(zip(dict.fromkeys(chain(*cells)), _letters(), strict=False))
     rows = tuple((a, *(letters[cell] for cell in row)) for a, row in zip(names, cells, strict=True))
     legend = Lines("Classes", tuple(f"{letter}  {text}" for text, letter in letters.items()))
-    return [TextTable(title, columns, rows), legend]
+    return [Table(title, columns, rows), legend]
 
 
-def classes(topology: Topology) -> TextTable:
+def classes(topology: Topology) -> Table:
     """Returns the link classes between two devices of a large machine, each with its pairs' number.
 
     Devices with equal links are classified once: a thousand GPUs have half a million pairs.
@@ -107,9 +109,7 @@ def classes(topology: Topology) -> TextTable:
         (text, str(number[text]), ", ".join(f"{a}<>{b}" for _, a, _, b in examples[text]))
         for text in sorted(examples, key=lambda text: (-number[text], examples[text]))
     ]
-    return TextTable(
-        "Link classes between devices", ("class", "pairs", "for example"), tuple(rows), frozenset({"pairs"})
-    )
+    return Table("Link classes between devices", ("class", "pairs", "for example"), tuple(rows), (1,))
 
 
 def _letters() -> Iterator[str]:
@@ -119,7 +119,7 @@ def _letters() -> Iterator[str]:
         yield from map("".join, product(alphabet, repeat=length))
 
 
-def routed(topology: Topology) -> list[TextTable | Lines]:
+def routed(topology: Topology) -> list[Table | Lines]:
     """Returns GPU pairs that are routed over other GPUs, with those GPUs; empty without any, and for too many
     devices.
     """
@@ -135,7 +135,7 @@ def routed(topology: Topology) -> list[TextTable | Lines]:
     ]
     columns = ("pair", "via", "peak per direction")
     title = "GPU pairs without a direct link, by the widest route"
-    return [TextTable(title, columns, tuple(rows), frozenset({"peak per direction"}))] if rows else []
+    return [Table(title, columns, tuple(rows), numeric(columns, {"peak per direction"}))] if rows else []
 
 
 def tree(topology: Topology, whole: bool = True) -> list[str]:

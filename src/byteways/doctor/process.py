@@ -58,13 +58,13 @@ _VARIABLES: tuple[tuple[str, Callable[[str], bool], str, str], ...] = (
         "HSA_ENABLE_SDMA",
         lambda value: value == "0",
         "0 makes the runtime copy by kernels instead of copy engines",
-        "unset HSA_ENABLE_SDMA; the suite full measures both ways",
+        "unset HSA_ENABLE_SDMA; the suite full measures both settings",
     ),
     (
         "HSA_ENABLE_PEER_SDMA",
         lambda value: value == "0",
         "0 makes the runtime copy between GPUs by kernels instead of copy engines",
-        "unset HSA_ENABLE_PEER_SDMA; the suite full measures both ways",
+        "unset HSA_ENABLE_PEER_SDMA; the suite full measures both settings",
     ),
     (
         "HSA_XNACK",

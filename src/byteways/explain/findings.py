@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from byteways.explain.claims.claim import Operand
 from byteways.explain.claims.finding import Finding
-from byteways.explain.claims.phrases import ACCESS
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, group_by
+from byteways.explain.results.variants import issued_by
 from byteways.explain.subjects import FINDINGS
 
 __all__ = ["Finding", "findings"]
@@ -58,7 +58,7 @@ def _traits(result: Operand) -> dict[str, str]:
     settings = " ".join(known[part] for part in ("options", "environment") if part in known)
     return {
         "memory": memory,
-        "access": ACCESS.get(known.get("access", ""), "").strip(),
+        "access": issued_by(known.get("access", "")),
         "cache": f"{known.get('cache', '')} caches",
         "settings": settings or "default settings",
         "paths": listed(list(result.paths[:_PATHS])) + (" and others" if len(result.paths) > _PATHS else ""),

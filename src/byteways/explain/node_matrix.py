@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from byteways.explain.best.decisions import BETWEEN_RANKS, decisions
 from byteways.explain.best.representative import of_each_pair, representatives
 from byteways.explain.claims.finding import Finding
-from byteways.explain.claims.phrases import way
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, by_nearest, kind, label_order, limited_by_link
 from byteways.explain.results.summary import Result
@@ -47,7 +46,7 @@ def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
     cells = _of_devices(index, best.cells) if best else {}
     if not cells:
         return _of_ranks(index, findings)
-    ways = {(kind(cell), way(cell.variant)): None for cell in cells.values()}
+    ways = {(kind(cell), cell.variant.name): None for cell in cells.values()}
     sizes = {cell.record.size_bytes for cell in cells.values()}
     faster = best.faster if best else ()
     return replace(_matrix(index, findings, sizes, cells, ways), faster=faster)
@@ -76,7 +75,7 @@ def _of_ranks(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
         cells |= of_each_pair(sent.large(place), lambda cell: (cell.source.place, cell.destination.place))
     if not cells:
         return None
-    ways = {(RANKS_HEADING, way(cell.variant)): None for cell in cells.values()}
+    ways = {(RANKS_HEADING, cell.variant.name): None for cell in cells.values()}
     return _matrix(index, findings, {cell.record.size_bytes for cell in cells.values()}, cells, ways)
 
 

@@ -66,9 +66,10 @@ def tables(run: RecordedRun) -> Tables:
 def curves(index: Index) -> Topic:
     """Returns bandwidth over size."""
     lead = (
-        "What to see: where a curve turns flat, the link or the engine is the limit; below, a fixed cost. "
-        "One chart per kind of pair and link class, both axes logarithmic: medians over equal pairs with "
-        "their 95 % intervals, and the nominal peak per direction as a dotted line."
+        "What to see: where a curve becomes flat, the link or the engine is the limit; at smaller sizes "
+        "the fixed cost dominates. One chart per kind of pair and link class, both axes logarithmic: "
+        "medians over equivalent pairs with their 95 % intervals, and the nominal peak per direction as a "
+        "dotted line."
     )
     return Topic("curves", "Bandwidth vs size", lead, charts=tuple(over_size(index.cells, index.topology)))
 

@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.aliases import typed_size
 from byteways.errors import BytewaysError
 from byteways.plan.block_layout import BLOCK_WORD_BYTES
-from byteways.units import format_size
+from byteways.units import format_size, parse_size
 
 #: Most blocks of one copy: the vendors' batched calls count them in a size_t, and the list must fit memory.
 MOST_LISTED_BLOCKS = 2**24
@@ -61,7 +60,7 @@ def block_list(text: str) -> BlockList:
             hint = f"the number of blocks is first: --blocks {swapped[2]}x{swapped[1]}"
         raise BytewaysError(f"'{text}' is not a list of blocks", hint=hint)
     try:
-        found = BlockList(int(match[1]), typed_size(match[2]))
+        found = BlockList(int(match[1]), parse_size(match[2]))
     except ValueError as error:
         raise BytewaysError(f"'{text}' is not a list of blocks", cause=str(error), hint=hint) from error
     if found.block_bytes % BLOCK_WORD_BYTES:

@@ -174,6 +174,6 @@ def sizes_filter(text: str | None) -> Callable[[int], bool]:
     if text is None:
         return lambda size_bytes: True
     try:
-        return size_filter(text, decimal=True)
+        return size_filter(text)
     except ValueError as error:
         raise BytewaysError(f"--size: {error}", hint="write a size or a range: --size 64KiB..1GiB") from error

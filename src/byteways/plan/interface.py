@@ -47,6 +47,7 @@ class Interface:
     worker: str = "native"  # the kind of worker that measures it: other libraries run in separate processes
     refused: str = ""  # message for an unsupported kind of executor; empty: default of refusal()
     library: str = ""  # what implements it besides MPI: "xccl", NCCL or RCCL; "direct", our own kernels
+    front_end_of: str = ""  # the interface whose call it makes on the user's behalf
     needs: str = ""  # property that the executing device must be known to have; empty: none
     # For planning: bytes/s of one CPU thread, whether it uses all cores of a domain, and seconds per call.
     cpu_bytes_per_s: float = 0

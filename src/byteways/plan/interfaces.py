@@ -165,6 +165,7 @@ INTERFACES: Mapping[str, Interface] = {
         {"gpu": ()},
         by_call=True,
         worker="torch",
+        front_end_of="copy",
         gpu_rate="engine",
     ),
     "kernel": Interface(
@@ -357,7 +358,10 @@ INTERFACES: Mapping[str, Interface] = {
         buffers="one",
         own_buffer=True,
         call_s={"cpu": 1e-4, "gpu": 4e-4},
-        rests_on={"cpu": ("cpu.core_multiply_adds_per_s",), "gpu": ("gpu.multiply_adds_per_s",)},
+        rests_on={
+            "cpu": ("cpu.core_multiply_adds_per_s", "cpu.cores"),
+            "gpu": ("gpu.multiply_adds_per_s", "gpu.multiprocessors"),
+        },
         figure="time",
         counts="kernel-time",
         alone=True,

@@ -239,7 +239,9 @@ def shares_gpus(suite: Suite, topology: Topology) -> bool:
 def _check_self(suite: Suite, topology: Topology) -> None:
     """Checks that two ranks can share a GPU in this run."""
     if not needs_ranks(suite):
-        raise BytewaysError(f"suite '{suite.name}' has no ranks: --self is of messages between ranks")
+        raise BytewaysError(
+            f"suite '{suite.name}' has no ranks: --self only applies to messages between ranks"
+        )
     if topology.hosts or not topology.names("gpu"):
         cause = "ranks of several hosts have a GPU each" if topology.hosts else "this machine has no GPU"
         raise BytewaysError("--self has two ranks share each GPU", cause=cause, hint="leave --self out")

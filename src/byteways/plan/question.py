@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from byteways.aliases import AmbiguousError, called, meanings, translated, typed_size
+from byteways.aliases import AmbiguousError, called, meanings, translated
 from byteways.errors import BytewaysError
 from byteways.plan.block_list import BlockList, block_list
 from byteways.plan.case import PATTERNS
@@ -16,7 +16,7 @@ from byteways.plan.interfaces import COLLECTIVES
 from byteways.plan.memory import MEMORIES, is_plain
 from byteways.plan.misplaced_words import OF_QUESTION, advice, placed
 from byteways.plan.spelling import closest
-from byteways.units import format_size
+from byteways.units import format_size, parse_size
 
 PROCESS, RANKS = "process", "ranks"
 #: Where the buffers may be: all in one process, or a process at each end.
@@ -115,7 +115,7 @@ def question(
         check_ends(source, destination)
     blocks = block_list(size) if isinstance(size, str) and "x" in size.casefold() else None
     try:
-        size_bytes = blocks.size_bytes if blocks else typed_size(str(size))
+        size_bytes = blocks.size_bytes if blocks else parse_size(str(size))
     except ValueError as error:
         raise BytewaysError(str(error), hint="write a size in bytes, KiB, MiB or GiB: 1MiB") from error
     if memory is not None:

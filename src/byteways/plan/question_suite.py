@@ -39,7 +39,7 @@ def suite_of(asked: Question, topology: Topology) -> Suite:
 
 
 def _head(asked: Question) -> str:
-    title = f"Which way for {asked.blocks or format_size(asked.size_bytes)} {asked.between}"
+    title = f"Fastest method for {asked.blocks or format_size(asked.size_bytes)} {asked.between}"
     return (
         f'name = "best"\ntitle = {json.dumps(title)}\nrounds = 3\nprecision = 0.01\n'
         f"budget_s = {max(asked.answer_within_s - RESERVED_S, RESERVED_S)}\ncase_budget_s = {CASE_BUDGET_S}"
@@ -153,7 +153,7 @@ def _glob(word: str, topology: Topology) -> str:
     if IDENTIFIER.fullmatch(word.strip()):
         return names[0]
     if len({name.rstrip("0123456789") for name in names}) > 1:
-        raise BytewaysError(f"'{word}' stands for CPUs and GPUs", hint="write 'host' or 'gpu*'")
+        raise BytewaysError(f"'{word}' matches both CPUs and GPUs", hint="write 'host' or 'gpu*'")
     return called("device", word.strip()) or word.strip()
 
 

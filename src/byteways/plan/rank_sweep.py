@@ -115,7 +115,7 @@ def _collectives(
     """
     able = [rank for rank in ranks if rank.twin_of is None and takes_part(sweep, rank)]
     if len(able) == 1:
-        notes.append("one rank alone has such buffers (one GPU per rank)")
+        notes.append("only one rank has such buffers (one GPU per rank)")
     if len(able) < 2:
         return
     most = len(able) - len(able) % 2 if pattern == MULTI_PAIR else len(able)

@@ -28,18 +28,18 @@ LIBRARY_CALL = "nccl"
 
 #: What codes mean that belong to no rule.
 MEANINGS: Mapping[str, str] = {
-    OUT_OF_TIME: "left out, because the budget has no time for it",
+    OUT_OF_TIME: "left out to fit the time budget",
     GIVEN_UP: "workers were lost in cases like it, it hung in an earlier round, or its ranks share cores",
-    LIBRARY_MEMORY: "the library between ranks does not move this memory, as a trial has shown",
-    HOST_LEFT_OUT: "one of its hosts was left out of the run",
+    LIBRARY_MEMORY: "a trial showed that the library between ranks cannot move this memory",
+    HOST_LEFT_OUT: "one of its hosts was excluded from the run",
     WITHIN_HOST: "it measures ranks of one host, and the run is between hosts",
     NO_SIMULATED_NETWORK: "the simulated NCCL and RCCL reach no other host",
-    UNAVAILABLE: "a runtime or library refuses it, as its worker found",
+    UNAVAILABLE: "a runtime or library refused it when the worker asked",
     OUT_OF_MEMORY: "memory cannot be allocated",
     CALL_FAILED: "a call of a runtime or library failed",
     WORKER_ERROR: "the worker met an error that it did not expect",
-    NOT_AS_ASKED: "pages lay or moved elsewhere than the case asks",
-    WORKER_LOST: "the worker died, or sent what is no answer",
+    NOT_AS_ASKED: "pages were not where the case requires them",
+    WORKER_LOST: "the worker died or sent an invalid answer",
     NO_ANSWER: "the worker did not answer in time",
 }
 

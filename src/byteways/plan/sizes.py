@@ -13,19 +13,19 @@ MAX_SIZE_BYTES = 2**46
 _RANGE = re.compile(r"^\s*(?P<low>.+?)\s*\.\.\s*(?P<high>.+?)(?:\s+x\s*(?P<step>\d+))?\s*$")
 
 
-def _size(text: str | int, *, decimal: bool = False) -> int:
-    value = parse_size(str(text), decimal=decimal)
+def _size(text: str | int) -> int:
+    value = parse_size(str(text))
     if value > MAX_SIZE_BYTES:
         raise ValueError(f"'{text}' is too large: more than {format_size(MAX_SIZE_BYTES)}")
     return value
 
 
-def _range(text: str, *, decimal: bool = False) -> tuple[int, int, int] | None:
+def _range(text: str) -> tuple[int, int, int] | None:
     """Returns (low, high, factor), sizes in bytes; None if the text is not a range."""
     match = _RANGE.match(text)
     if match is None:
         return None
-    low, high = _size(match["low"], decimal=decimal), _size(match["high"], decimal=decimal)
+    low, high = _size(match["low"]), _size(match["high"])
     step = int(match["step"] or 2)
     if low > high:
         raise ValueError(f"'{text}' is decreasing; write the smaller size first")
@@ -55,20 +55,19 @@ def expand_sizes(size: str | int | Sequence[str | int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys((*steps, high)))
 
 
-def size_filter(text: str, *, decimal: bool = False) -> Callable[[int], bool]:
+def size_filter(text: str) -> Callable[[int], bool]:
     """Whether a size in bytes is in a comma-separated list of sizes and ranges; ranges include both ends.
 
     Args:
         text: The list.
-        decimal: Whether KB, MB and GB are sizes, too.
 
     Raises:
         ValueError: Like expand_sizes().
     """
     intervals = []
     for item in text.split(","):
-        bounds = _range(item, decimal=decimal)
-        low, high = bounds[:2] if bounds else (_size(item, decimal=decimal),) * 2
+        bounds = _range(item)
+        low, high = bounds[:2] if bounds else (_size(item),) * 2
         intervals.append((low, high))
     return lambda size_bytes: any(low <= size_bytes <= high for low, high in intervals)
 
@@ -76,6 +75,4 @@ def size_filter(text: str, *, decimal: bool = False) -> Callable[[int], bool]:
 def single_sizes(text: str | None) -> tuple[int, ...]:
     """Returns the sizes in bytes that `--size` names one by one; a range only selects. None names none."""
     items = text.split(",") if text is not None else ()
-    return tuple(
-        dict.fromkeys(_size(item, decimal=True) for item in items if _range(item, decimal=True) is None)
-    )
+    return tuple(dict.fromkeys(_size(item) for item in items if _range(item) is None))

@@ -9,7 +9,12 @@ from typing import Any
 RANK_LIBRARIES = {"mpi": "MPI", "nccl": "NCCL", "rccl": "RCCL"}
 
 
+def uses(library: str, libraries: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a manifest's list has a library that could be used."""
+    return any(one.get("library") == library and one.get("usable") for one in libraries)
+
+
 def version_of(library: str, libraries: Iterable[Mapping[str, Any]]) -> str | None:
     """Returns the version of a library in a manifest's list; None if the run did not use or record it."""
-    usable = (one for one in libraries if one.get("library") == library and one.get("usable"))
+    usable = (one for one in libraries if uses(library, (one,)))
     return next((str(one["version"]) for one in usable if one.get("version")), None)

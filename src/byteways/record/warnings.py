@@ -52,12 +52,12 @@ ADVICE = {
         "these samples count whole runs, with start and end. Compare window_ns with end_to_end_ns."
     ),
     "oversubscribed": (
-        "There are more ranks than cores, so that ranks wait for each other's time slices: the figure is of "
+        "There are more ranks than cores, so ranks wait for each other's time slices: the result measures "
         "the operating system's scheduler. Start fewer ranks (--ranks)."
     ),
     "no-peer-access": (
-        "The ranks exchanged through page-locked host memory: the figure is not of the links between GPUs. "
-        "NCCL or RCCL and MPI have their own ways there; compare with them."
+        "The ranks exchanged through page-locked host memory: the result does not measure the GPU links. "
+        "NCCL, RCCL and MPI may use other paths: compare with them."
     ),
     "straggler": (
         "The other ranks wait for this one, so the result includes its delay: check what else runs on its "
@@ -80,12 +80,12 @@ ADVICE = {
         "Compare host_ns with the result."
     ),
     "clock-step": (
-        "The clocks of the two hosts moved against each other by more than oscillators do: one was paused or "
-        "its machine moved. Delays of its ranks say nothing; times of one host alone are not affected."
+        "The clocks of the two hosts drifted apart by more than oscillators do: one host was paused or "
+        "migrated. Do not trust delays between their ranks; times within one host are not affected."
     ),
     "one-machine": (
-        "The two hosts are parts of one machine, such as network namespaces: the figure is of its operating "
-        "system, not of a network."
+        "The two hosts are parts of one machine, such as network namespaces: the result measures its "
+        "operating system, not a network."
     ),
     "bimodal": "The samples are bimodal, so the median represents neither group: look at samples_ns.",
     "correlated": (
@@ -107,9 +107,9 @@ ADVICE = {
         "numactl and cpuset."
     ),
     "page-size": (
-        "The memory is not on pages of the size that its kind means, so the result is not ranked as that "
-        "kind: switch transparent huge pages on (byteways doctor), or free memory, which may be too "
-        "fragmented for them."
+        "The memory does not have pages of the size that its kind requires, so the result is not ranked as "
+        "that kind: enable transparent huge pages (byteways doctor), or free memory, which may be too "
+        "fragmented."
     ),
     "residency": (
         "The residency of the managed pages could not be confirmed: see residency in the record, and do not "

@@ -43,9 +43,10 @@ MOST_BESIDE_PICTURE = 3
 
 #: What to see in the curves.
 CURVES = (
-    "What to see: where the dashed line leaves the solid one, and at which sizes. One chart for each kind of "
-    "pair, link class and cache state: the path that changed most, by its best ways in the first run. The "
-    "largest changes come first; Any path has the curves of the other pairs. Solid: first run; dashed: "
+    "What to see: at which sizes the dashed line departs from the solid one. One chart for each kind of "
+    "pair, link class and cache state: the path that changed most, with its fastest methods in the first "
+    "run. The largest changes come first; “Any path” has the curves of the other pairs. Solid: first run; "
+    "dashed: "
     "second run; the bands are the intervals. Below: speed of the second run relative to the first; filled "
     "marks differ significantly."
 )
@@ -183,7 +184,7 @@ def _notes(compared: Comparison) -> Iterator[str]:
     only = zip((compared.only_first, compared.only_second), ("first", "second"), strict=True)
     yield from (f"{count(number, 'case')} only in the {name} run" for number, name in only if number)
     if not compared.same_gpus:
-        yield "The machines have different GPUs: byteways compare --by link-class compares parts of the peak"
+        yield "The machines have different GPUs: see byteways compare --by link-class"
 
 
 def _map(pairs: Sequence[PairedCase], links: Sequence[LinkChange]) -> dict[str, Any]:
@@ -193,7 +194,7 @@ def _map(pairs: Sequence[PairedCase], links: Sequence[LinkChange]) -> dict[str, 
         return {}
     devices = sorted({end for pair in pairs for end in _ends(pair)}, key=label_order)
     sizes = sorted({pair.first.record.size_bytes for pair in pairs})
-    ways = sorted({pair.first.variant.label() for pair in pairs})
+    ways = sorted({pair.first.variant.name for pair in pairs})
     across = [pair for pair in pairs if _ends(pair)[0] != _ends(pair)[1]] or pairs
     return {
         "devices": devices,
@@ -212,7 +213,7 @@ def _map(pairs: Sequence[PairedCase], links: Sequence[LinkChange]) -> dict[str, 
             "from": [devices.index(_ends(pair)[0]) for pair in pairs],
             "to": [devices.index(_ends(pair)[1]) for pair in pairs],
             "size": [sizes.index(pair.first.record.size_bytes) for pair in pairs],
-            "way": [ways.index(pair.first.variant.label()) for pair in pairs],
+            "way": [ways.index(pair.first.variant.name) for pair in pairs],
             "both": [int(pair.first.record.pattern == "bidirectional") for pair in pairs],
             "differ": [int(pair.claim.differ) for pair in pairs],
             "undecided": [int(pair.undecided) for pair in pairs],

@@ -77,12 +77,14 @@ def explorer(index: Index) -> Explorer | None:
     at = {cell.record.case_id: number for number, cell in enumerate(cells)}
     ways, words = _Words(), _Words()
     plainest: dict[str, tuple[int, int]] = {}
+    interfaces: dict[str, str] = {}
     for cell in cells:
         label, plain = _label(cell), _plainness(cell.variant)
         plainest[label] = min(plain, plainest.get(label, plain))
-    for label in sorted(plainest, key=lambda label: (_interface(label), *plainest[label], label)):
+        interfaces[label] = cell.record.interface
+    for label in sorted(plainest, key=lambda label: (interfaces[label], *plainest[label], label)):
         ways(label)
-    numbers = ((number, label) for label, number in ways.texts.items())
+    numbers = [(number, label) for label, number in ways.texts.items()]
     pairs = sorted({(*_ends(cell),) for cell in cells}, key=lambda pair: label_order(">".join(pair)))
     names = [format_size(size) for size in sizes]
     data = {
@@ -90,6 +92,7 @@ def explorer(index: Index) -> Explorer | None:
         "sizes": sizes,
         "sizeNames": names,
         "ways": list(ways.texts),
+        "interfaces": [interfaces[label] for label in ways.texts],
         "cells": _columns(cells, devices, sizes, ways, words),
         "order": _orders(index, cells, at, devices, sizes, words),
         "links": {f"{a}>{b}": _links(index, a, b) for a, b in pairs},
@@ -104,7 +107,7 @@ def explorer(index: Index) -> Explorer | None:
     return Explorer(
         data,
         tuple(enumerate(names)),
-        tuple((name, tuple(group)) for name, group in groupby(numbers, lambda way: _interface(way[1]))),
+        tuple((name, tuple(group)) for name, group in groupby(numbers, lambda way: interfaces[way[1]])),
         sizes.index(largest),
         ">".join(_ends(first)),
         any(_mode(cell) & BIDIRECTIONAL_BIT for cell in cells),
@@ -133,11 +136,7 @@ def _label(cell: Result) -> str:
 
 @lru_cache(maxsize=1 << 14)  # a few hundred variants, each of many cells
 def _cold(variant: Variant) -> str:
-    return replace(variant, cache="cold").label()
-
-
-def _interface(label: str) -> str:
-    return label.partition(",")[0]
+    return replace(variant, cache="cold").name
 
 
 @lru_cache(maxsize=1 << 14)
@@ -182,6 +181,7 @@ def _columns(
         "to": [place[_ends(cell)[1]] for cell in cells],
         "size": [size[cell.record.size_bytes] for cell in cells],
         "way": [ways(_label(cell)) for cell in cells],
+        "access": [words(cell.record.access) for cell in cells],
         "mode": [_mode(cell) for cell in cells],
         "rate": [_gb(cell.value) for cell in cells],
         "low": [_gb(cell.low) for cell in cells],

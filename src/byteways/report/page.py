@@ -157,7 +157,7 @@ def _about(run: Index) -> str:
 def _best(entry: Ranking | None) -> PageBest | None:
     if entry is None:
         return None
-    details = f"{entry.variant.label()}\nmedian of {len(entry.group.cells)} path(s)"
+    details = f"{entry.variant.name}\nmedian of {len(entry.group.cells)} path(s)"
     return PageBest(
         entry.variant.interface,
         replace(entry.variant, cache="cold").settings,  # the row shows the cache state

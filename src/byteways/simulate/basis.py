@@ -1,7 +1,7 @@
 """What a simulated value rests on: the kinds of the model's numbers behind its path and interface.
 
 A number counts if changing it by CHANGE can move the value by more than MOVED. validation/assumed_numbers.py
-does that to every assumed number of every model and compares. So a rate counts wherever the simulator
+does that to every number of every model and compares. So a rate counts wherever the simulator
 uses it, and a fixed time where it is not negligible beside the bytes. Pure.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from byteways.plan.block_layout import BlockLayout, moves_blocks
 from byteways.plan.case import Buffer, Case, Flow
+from byteways.plan.interface_rows import MEMORY_CATEGORY
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, metric_of, moves_pages
 from byteways.plan.memory import is_managed, is_plain
 from byteways.plan.pieces import pieces_of
@@ -24,6 +25,8 @@ CHANGE, MOVED = 0.2, 0.01
 BLIT_UP_TO_BYTES = 2**20
 #: End of the keys that are times.
 _TIME = "_ns"
+#: Numbers of a bundle of links that decide a rate.
+_OF_LINKS = ("peak_bytes_per_s", "duplex_bytes_per_s", "switch_blocking")
 #: Numbers of the cores that MPI's messages need.
 _OF_MESSAGES = (
     *("caches", "core_copy_bytes_per_s", "core_remote_bytes_per_s", "gpu_touched_part"),
@@ -49,14 +52,28 @@ def numbers_behind(case: Case, model: MachineModel) -> frozenset[str]:
         for least_ns in (_least_ns(model, case, flow),)
         for prefix in {*_used(case, flow, model)}
         for key in model.keys_below(prefix)
-        if not key.endswith(_TIME) or model.number(key) * CHANGE > MOVED * least_ns
+        if not key.endswith(_TIME) or _counts(model, key, least_ns)
     )
 
 
+def _counts(model: MachineModel, key: str, least_ns: float) -> bool:
+    """Whether a change of this time moves an operation that takes at least that long."""
+    return model.number(key) * CHANGE > MOVED * least_ns
+
+
+def _step_ns(model: MachineModel, kind: str) -> float:
+    """Returns what an operation on memory takes at least beside its pages."""
+    return model.number("memory.call_ns") if kind == "gpu" else 0.0
+
+
 def _least_ns(model: MachineModel, case: Case, flow: Flow) -> float:
-    """Returns a time that an operation takes at least, by its bytes alone; 0: unknown."""
+    """Returns a time that an operation takes at least, by its bytes alone; 0: unknown.
+
+    A load waits longer than in proportion to what others move.
+    """
     interface = case.interface_of(flow)
-    if metric_of(interface) != "bandwidth":
+    metrics = {metric_of(case.interface_of(each)) for each in case.flows}
+    if metric_of(interface) != "bandwidth" or "latency" in metrics:
         return 0.0
     if INTERFACES[interface].between:  # each step of a collective takes its times again
         fastest = 2 * len(case.ranks) * max(model.fastest_links, model.fastest_core)
@@ -96,10 +113,14 @@ def _used(case: Case, flow: Flow, model: MachineModel) -> Iterator[str]:
         network = [index for index, kind in enumerate(kinds_of_links) if kind in LINKS_BETWEEN_HOSTS]
         yield from (f"links.{index}.peak_bytes_per_s" for index in network)
         yield from ("network_latency_ns", "network_efficiency")
+        if any(end.startswith("gpu") for index, ends in model.bundles if index in network for end in ends):
+            yield "gpu.routed_efficiency"  # a GPU forwards what others send to its NIC
     row = INTERFACES[interface]
     kind = "gpu" if flow.executor.startswith("gpu") else "cpu"
     if known := row.rests_on.get(kind):
         yield from known
+        if row.category == MEMORY_CATEGORY and _counts(model, "calls.enqueue_ns", _step_ns(model, kind)):
+            yield "calls.enqueue_ns"
     elif row.between:
         yield from _between_ranks(model, case, flow)
     elif metric_of(interface) == "latency":
@@ -130,22 +151,31 @@ def _of_bytes(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
     interface = case.interface_of(flow)
     ends = list(case.buffers_of(flow))
     yield from _memories(model, ends)
-    for end in ends:
-        yield from _links(model, end.device, flow.executor)
+    links = [
+        key
+        for end in ends
+        for key in _links(model, *(_memory_of(model, device) for device in (end.device, flow.executor)))
+    ]
     if moves_pages(interface):
-        peers = all(end.device.startswith("gpu") for end in ends)
-        yield from (
-            "managed.prefetch_peer_bytes_per_s" if peers else _prefetch_key(flow),
-            *("managed.prefetch_ns", "managed.prefetch_peer_ns"),
-        )
-        yield from (f"rates.engine-{way}.efficiency" for way in _WAYS)
-    elif flow.executor.startswith("cpu"):
+        key = _prefetch_key(flow)
+        yield from (key, "managed.prefetch_ns", "managed.prefetch_peer_ns")
+        efficiencies = [key for way in _WAYS for key in model.keys_below(f"rates.engine-{way}.efficiency")]
+        rates = [model.number(link) for link in links if link.endswith("_per_s") and model.number(link)]
+        limit = min(rates, default=0.0) * min(map(model.number, efficiencies), default=1.0)
+        if len(case.flows) * model.number(key) < limit * (1 - CHANGE):
+            return  # the pages are far slower than the links
+        yield from (*links, *efficiencies)
+        return
+    yield from links
+    if flow.executor.startswith("cpu"):
         yield from _of_cores(model, case, flow)
     else:
         yield from _of_gpu(model, case, flow)
 
 
 def _prefetch_key(flow: Flow) -> str:
+    if flow.source.device.startswith("gpu") and flow.destination.device.startswith("gpu"):
+        return "managed.prefetch_peer_bytes_per_s"
     to = "gpu" if flow.destination.device.startswith("gpu") else "host"
     return f"managed.prefetch_to_{to}_bytes_per_s"
 
@@ -194,7 +224,9 @@ def _memories(model: MachineModel, ends: Iterable[Buffer]) -> Iterator[str]:
 
 def _of_cores(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
     interface, ends = case.interface_of(flow), case.buffers_of(flow)
-    yield from ("cpu.call_ns", "cpu.team_ns") if INTERFACES[interface].team else ("cpu.call_ns",)
+    yield "cpu.call_ns"
+    if INTERFACES[interface].team:
+        yield from ("cpu.team_ns", "cpu.cores")
     if any(end.device != flow.executor for end in ends):
         yield from ("cpu.core_remote_bytes_per_s", "cpu.gpu_touched_part")
     else:
@@ -218,7 +250,7 @@ def _of_gpu(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
         yield "staging.to" if is_plain(sources[0].memory) else "staging.from"
         return
     if any(is_managed(end.memory) for end in ends):
-        yield from _of_pages(model, by_copy)
+        yield from _of_pages(model, rate)
     yield from _rates_of(model, case, flow)
     if not by_copy:
         yield from _of_kernel(model, case, flow, rate)
@@ -260,9 +292,11 @@ def _may_blit(model: MachineModel, case: Case, flow: Flow, place: str) -> bool:
     return bool(case.environment) or (model.vendor == "amd" and place == "peer" and is_short)
 
 
-def _of_pages(model: MachineModel, by_copy: bool) -> Iterator[str]:
-    """Yields the numbers of managed pages, which migrate or are reached where they are."""
+def _of_pages(model: MachineModel, rate: str) -> Iterator[str]:
+    """Yields the numbers of managed pages: they migrate and are then copied, or are reached in place."""
+    by_copy = rate == "engine"
     if model.truth("managed.kernels_migrate"):
+        yield "rates.blit-local" if by_copy else f"rates.{rate}-local"
         yield from ("managed.fault_ns", "managed.fault_peer_ns")
         yield from ("managed.to_gpu_bytes_per_s", "managed.peer_bytes_per_s")
     elif not by_copy:
@@ -272,9 +306,11 @@ def _of_pages(model: MachineModel, by_copy: bool) -> Iterator[str]:
 def _of_kernel(model: MachineModel, case: Case, flow: Flow, rate: str) -> Iterator[str]:
     """Yields what limits a kernel: bytes in flight of its threads, and other kernels."""
     few = any(name in case.options_of(flow) for name in ("blocks", "threads"))
-    if few:
-        yield from ("gpu.bulk_block_bytes_per_s",) if rate == "bulk" else ("gpu.thread_bytes_per_s",)
-        if rate != "bulk" and not model.number("gpu.thread_bytes_per_s"):
+    if rate == "bulk":  # a few blocks by default
+        yield "gpu.bulk_block_bytes_per_s"
+    elif few:
+        yield "gpu.thread_bytes_per_s"
+        if not model.number("gpu.thread_bytes_per_s"):
             for end in case.arrays_of(flow)[0]:
                 yield from _loads(model, flow.executor, end.device)
     if len(case.flows) > 1:
@@ -296,7 +332,7 @@ def _between_ranks(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]
             yield from _links(model, one, other)
     interface = INTERFACES[case.interface_of(flow)]
     if case.by_xccl or interface.between == "xccl":
-        yield from ("xccl", "rates.kernel-peer-write", "rates.kernel-local")
+        yield from ("xccl", "rates.kernel-peer-write", "rates.kernel-local", "gpu.kernel_overlap")
     yield "calls"
     if interface.between == "xccl":
         return
@@ -311,7 +347,7 @@ def _between_ranks(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]
 def _joining(model: MachineModel, a: str, b: str) -> set[int]:
     """Returns the bundles that connect two devices directly or through one switch; empty if GPUs forward."""
     direct = {index for index, ends in model.bundles if ends == {a, b}}
-    if direct:
+    if direct or b in model.forwarding_with(a):
         return direct
     at_a, at_b = ({*(end for _, ends in model.bundles if one in ends for end in ends)} for one in (a, b))
     switches = {node for node in at_a & at_b if not node.startswith(("cpu", "gpu"))}
@@ -319,11 +355,15 @@ def _joining(model: MachineModel, a: str, b: str) -> set[int]:
 
 
 def _links(model: MachineModel, a: str, b: str) -> Iterator[str]:
-    """Yields the bundles between two devices: connecting ones, otherwise all that start at either."""
+    """Yields the bundles between two devices: connecting ones, otherwise all that start at either, or all
+    between GPUs that forward, as the widest are taken.
+    """
     if a == b:
         return
+    group = model.forwarding_with(a)
+    away = {index for index, ends in model.bundles if (ends <= group if b in group else ends & {a, b})}
     joining = _joining(model, a, b)
-    for index in sorted(joining or {index for index, ends in model.bundles if ends & {a, b}}):
-        yield from (f"links.{index}.peak_bytes_per_s", f"links.{index}.duplex_bytes_per_s")
+    for index in sorted(joining or away):
+        yield from (f"links.{index}.{key}" for key in _OF_LINKS)
     if not joining and a.startswith("gpu") and b.startswith("gpu"):
         yield "gpu.routed_efficiency"

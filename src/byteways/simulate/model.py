@@ -162,6 +162,20 @@ class MachineModel:
             for pair in self.texts(f"links.{index}.pairs")
         )
 
+    @cached_property
+    def _forwarding(self) -> Mapping[str, frozenset[str]]:
+        """By GPU all that xGMI connects with it: GPUs forward over such links."""
+        found: dict[str, frozenset[str]] = {}
+        for index, ends in self.bundles:
+            if self.text_of(f"links.{index}.kind") == "xgmi" and all(end.startswith("gpu") for end in ends):
+                group = ends.union(*(found.get(end, ends) for end in ends))
+                found.update(dict.fromkeys(group, group))
+        return found
+
+    def forwarding_with(self, device: str) -> frozenset[str]:
+        """Returns the GPUs that a GPU reaches over xGMI, itself included; empty if there are none."""
+        return self._forwarding.get(device, frozenset())
+
     def text_of(self, key: str) -> str:
         return str(self.facts[key].value)
 

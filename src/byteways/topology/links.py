@@ -229,8 +229,8 @@ def add_nvlinks(graph: Graph, gpus: Sequence[Gpu]) -> None:
     counts = {sum(len(links) for links in ends.values()) for ends in active.values()}
     if "unknown" in kinds and kinds <= {"switch", "unknown"} and len(gpus) > 1 and len(counts) == 1:
         graph.notes.append(
-            f"NVLink: the far ends of the {counts.pop()} links of each GPU are hidden; "
-            "every GPU has equally many, so NVSwitches are assumed"
+            f"NVLink: the far ends of the {counts.pop()} links of each GPU are hidden; all GPUs have the "
+            f"same number, so NVSwitches are assumed"
         )
         for ends in active.values():
             ends.setdefault("switch", []).extend(ends.pop("unknown", []))

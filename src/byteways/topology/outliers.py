@@ -36,7 +36,7 @@ class Outlier:
     def __str__(self) -> str:
         if self.kind.endswith("-pair"):
             kind = {"nvlink-pair": "NVLink", "xgmi-pair": "xGMI link"}[self.kind]
-            return f"no {kind} joins {self.value}, although one joins every other pair: it may be down"
+            return f"no {kind} connects {self.value}, although one connects every other pair: it may be down"
         have = "has" if len(self.devices) == 1 else "have"
         plural = "other GPU" if self.devices[0].startswith("gpu") else "other NUMA domain"
         plural += "s" if self.others > 1 else ""

@@ -101,7 +101,9 @@ def add_peer_links(graph: Graph, gpus: Sequence[Gpu], packages: Mapping[str, str
             routed = True
         if len({link.count for link in ends}) > 1:
             counts = " and ".join(str(link.count) for link in ends)
-            graph.notes.append(f"{a.name}<>{b.name}: the ends count {counts} xGMI links; the fewer are drawn")
+            graph.notes.append(
+                f"{a.name}<>{b.name}: the ends report {counts} xGMI links; the smaller number is drawn"
+            )
     if routed and hidden:
         graph.notes.append(
             f"{hidden} more GPUs are not visible here; pairs may be reached over their xGMI links"

@@ -220,6 +220,20 @@ void add_engine_toys(Toys& toys) {
     const double part = 40 * kGiga, own = 10 * kGiga;
     tell_rates({80 * kGiga, kGiga}, {over({0}, 1, part), waiting(0, own, 8), waiting(1, own, 8)});
   };
+  toys["switch"] = [] {  // ports 0 and 1 in, 2 and 3 out
+    const auto crossing = [](int enters, int leaves) {
+      Flow flow = over({enters, leaves});
+      flow.enters = enters;
+      flow.leaves = leaves;
+      flow.blocking = 0.5;
+      return flow;
+    };
+    const std::vector<double> ports(4, 50 * kGiga);
+    tell_rates(ports, {crossing(0, 2), crossing(1, 3)});
+    tell_rates(ports, {crossing(0, 2), crossing(0, 3)});
+    tell_rates(ports, {crossing(0, 2), crossing(0, 2), crossing(1, 2)});
+    tell_rates(ports, {crossing(0, 2), crossing(0, 3), crossing(1, 2), crossing(1, 3)});
+  };
   toys["nothing-left"] = [] { tell_rates({0, 50 * kGiga}, {over({0, 1}), over({1})}); };
   toys["fairness"] = check_fairness;
   toys["two-flows"] = two_flows;

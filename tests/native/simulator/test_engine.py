@@ -28,6 +28,14 @@ def test_shares(play: Play, toy: str, rates: list[float]) -> None:
     assert [float(value) for value in play(toy)["rates"][0]] == pytest.approx(rates, rel=1e-9)
 
 
+def test_a_switch_blocks_what_many_ports_send_to_many(play: Play) -> None:
+    """Catches a loss where no packet waits behind one for another port, or two flows counted as two ports."""
+    pairs, fan_out, fan_in, crossed = play("switch")["rates"]
+    assert [float(rate) for rate in (*pairs, *fan_out)] == pytest.approx([50, 50, 25, 25])
+    assert [float(rate) for rate in fan_in] == pytest.approx([50 / 3] * 3)
+    assert [float(rate) for rate in crossed] == pytest.approx([25 / 1.25] * 4)
+
+
 def test_shares_are_max_min_fair(play: Play) -> None:
     """Catches, in random cases, an overloaded resource and a flow whose rate could grow at no flow's
     expense.

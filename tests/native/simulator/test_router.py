@@ -40,7 +40,7 @@ def test_an_own_link_is_taken_however_narrow(play: Play) -> None:
     pairs = {"links.3.pairs.0": "gpu0-gpu1", "links.3.pairs.1": "gpu1-gpu2", "links.4.pairs.0": "gpu0-gpu2"}
     third = {"gpu.count": 3, "gpu.domains.2": 1, "gpu.pci_addresses.2": "0000:9b:00.0"}
     narrow = {"links.4.kind": "xgmi", "links.4.width": 1, "links.4.peak_bytes_per_s": 10e9}
-    narrow["links.4.duplex_bytes_per_s"] = 0
+    narrow |= {"links.4.duplex_bytes_per_s": 0, "links.4.switch_blocking": 0.0}
     values = {key.replace(".", "__"): value for key, value in {**pairs, **third, **narrow}.items()}
     assert play("routes", sim.amd(**values))["gpu0>gpu2"][0][0] == "gpu0-gpu2"
     down = play("routes", sim.amd(**values, faults__0="down:gpu0-gpu2"))

@@ -28,7 +28,7 @@ from byteways.explain.best.wording_answers import (
     own_kernels,
 )
 from byteways.explain.claims.claim import Claim, Operand, operand
-from byteways.explain.claims.phrases import times_of, way
+from byteways.explain.claims.phrases import times_of
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, by_nearest, label_order
@@ -67,7 +67,7 @@ class Answer:
     @property
     def way(self) -> str:
         """The interface with its settings: `copy issued by the source`."""
-        return way(self.ranking.variant)
+        return self.ranking.variant.name
 
     @property
     def options(self) -> str:
@@ -211,7 +211,7 @@ def _speed(group: ResultGroup) -> dict[str, Any]:
 def _of_ranking(ranking: Ranking | None) -> dict[str, Any] | None:
     if ranking is None:
         return None
-    return {"way": way(ranking.variant), "options": ranking.variant.options, **_speed(ranking.group)}
+    return {"way": ranking.variant.name, "options": ranking.variant.options, **_speed(ranking.group)}
 
 
 def answers(run: RecordedRun, asked: Question, name: str = "RUN") -> list[Answer | NoAnswer | Placement]:

@@ -16,7 +16,7 @@ from byteways.explain.best.methods import method
 from byteways.explain.best.no_answer import NoAnswer, joining, measure_now, not_ranked
 from byteways.explain.best.placement import Placement
 from byteways.explain.best.ranking import Ranking
-from byteways.explain.claims.phrases import rate, time_of_one, way
+from byteways.explain.claims.phrases import rate, time_of_one
 from byteways.explain.claims.wording import difference_text
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import by_nearest
@@ -132,7 +132,7 @@ def candidate_rows(ranking: Ranking) -> list[CandidateRow]:
     rivals = [(one.variant, one.group, difference_text(one.claim)) for one in ranking.rivals]
     return [
         CandidateRow(
-            way(variant),
+            variant.name,
             time_of_one(group),
             f"{rate(group)} GB/s",
             short_time(call) if (call := call_ns(group)) else "",

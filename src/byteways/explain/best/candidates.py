@@ -12,9 +12,9 @@ from fnmatch import fnmatchcase
 
 from byteways.explain.best.block_copies import OF_THE_BLOCKS
 from byteways.explain.best.decisions import Decision
-from byteways.explain.claims.phrases import ACCESS
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, kind_of_pair
+from byteways.explain.results.variants import interface_name, issued_by
 from byteways.plan.block_layout import moves_blocks
 from byteways.plan.case import Buffer
 from byteways.plan.interfaces import COLLECTIVES, OF_ALL
@@ -24,9 +24,6 @@ from byteways.plan.options import SUBMIT
 from byteways.plan.question import PROCESS, Question
 from byteways.plan.reasons import LIBRARY_MEMORY, UNAVAILABLE
 from byteways.record.record import Record
-
-#: What interfaces between ranks are called.
-_LIBRARIES = {"mpi": "MPI", "xccl": "NCCL or RCCL"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class Candidate:
     @property
     def name(self) -> str:
         """`copy issued by the destination`, `copy-blocks (submit=batch)`, `MPI`."""
-        said = _LIBRARIES.get(self.interface, f"{self.interface}{ACCESS.get(self.access, '')}")
+        said = f"{interface_name(self.interface)} {issued_by(self.access)}".strip()
         return f"{said} ({self.options})" if self.options else said
 
 

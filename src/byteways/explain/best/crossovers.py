@@ -17,7 +17,6 @@ from byteways.explain.best.decisions import Place
 from byteways.explain.best.ranking import rank
 from byteways.explain.claims.claim import TRAILS, Claim
 from byteways.explain.claims.compare import compare
-from byteways.explain.claims.phrases import way
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, ResultGroup, group_by
 from byteways.plan.block_list import BlockList
@@ -88,7 +87,7 @@ class Crossovers:
     place: Place
     paths: tuple[str, ...]
     memory: str  # '' if both ends have plain GPU memory
-    calls: str  # the vendor's call, as `way()` names it
+    calls: str  # the vendor's call, by its name
     counts: tuple[Crossover, ...]
 
     @property
@@ -144,7 +143,7 @@ def _of(grid: BlockGrid, place: Place) -> Iterator[Crossovers]:
             place,
             paths,
             memory,
-            way(by_method[calls][0][1].variant),
+            by_method[calls][0][1].variant.name,
             tuple(
                 Crossover(count, tuple(sorted(counts[count], key=lambda one: one.blocks.block_bytes)))
                 for count in sorted(counts)

@@ -134,7 +134,7 @@ class Lead:
 
     @property
     def how(self) -> str:
-        """Access, memory and options if not default: `write`, `pinned`."""
+        """The end that issues it, memory and options: `issued by the source`, `with pinned memory`."""
         return self.variant.settings
 
     def size_said(self, wanted: int) -> str:

@@ -20,7 +20,6 @@ from byteways.explain.best.methods import method
 from byteways.explain.best.no_answer import measure_now
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare, summed
-from byteways.explain.claims.phrases import way
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import WITH_OWN_TABLES
 from byteways.explain.results.summary import Result
@@ -278,7 +277,7 @@ class _Parts:
             for one in best.ranking.rivals
         )
         (cell,) = best.ranking.group.cells[:1]
-        return self._part(COPY_DATA, cell, way(best.variant)) if leads else None
+        return self._part(COPY_DATA, cell, best.variant.name) if leads else None
 
     def all_at_once(self) -> tuple[int, LoadPart] | None:
         """Returns how many GPUs load at the same time, and the copy into one of them."""

@@ -9,12 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from byteways.aliases import named_by
 from byteways.explain.claims.finding import cpu_threads
-from byteways.explain.claims.phrases import ACCESS
 from byteways.explain.results.counting import count
 from byteways.explain.results.summary import Result
 from byteways.plan.block_layout import moves_blocks
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES
-from byteways.plan.memory import is_device
 from byteways.plan.options import SUBMIT
 from byteways.topology.model import Topology, runtime_of
 
@@ -40,7 +38,7 @@ def method(cells: Sequence[Result], topology: Topology) -> str:
     record = cells[0].record
     between = INTERFACES[record.interface].between
     if between:
-        return f"{_between_ranks(cells[0], between)}{_notes(cells[0], between)}"
+        return f"{_between_ranks(cells[0], between)}{_notes(cells[0])}"
     executors = {cell.record.executor for cell in cells}
     several = "each GPU" if record.executor.startswith("gpu") else "each NUMA domain"
     executor = record.executor if len(executors) == 1 else _EXECUTORS.get(record.access, several)
@@ -99,15 +97,12 @@ def _between_ranks(cell: Result, library: str) -> str:
 def _notes(cell: Result, *words: str) -> str:
     """` (copy, issued by the source, pinned memory, blocks=8)`; '' without any."""
     variant, evidence = cell.variant, cell.record.evidence
-    one_gpu_end = is_device(variant.source) != is_device(variant.destination)
-    issued = ACCESS.get(variant.access, "").strip() if not one_gpu_end or variant.managed else ""
     memory = f"{variant.host_memory} memory" if variant.host_memory else ""
-    submit = f"{SUBMIT.name}="
-    options = [one for one in variant.options.split() if not one.startswith(submit)]
+    options = variant.without_option(SUBMIT.name).options.split()
     library = f"{evidence.library} {evidence.library_version}" if evidence and evidence.library else ""
     warm = "warm caches" if variant.cache == "warm" and not cell.between_ranks else ""
     chosen = _chosen(cell)
-    parts = [*words, issued, memory, library, *chosen, *options, variant.environment, warm]
+    parts = [*words, variant.issued, memory, library, *chosen, *options, variant.environment, warm]
     named = [part for part in parts if part]
     return f" ({', '.join(named)})" if named else ""
 

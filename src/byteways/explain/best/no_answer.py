@@ -93,7 +93,7 @@ def not_ranked(index: Index, asked: Question, named: str, members: Sequence[Resu
     if any("short-batch" in cell.warning_ids for cell in members):
         return NoAnswer(named, "not ranked: the batches were too short for the timer", now)
     if any("page-size" in cell.warning_ids for cell in members):
-        return NoAnswer(named, "not ranked: the memory is on pages of another size than asked for", now)
+        return NoAnswer(named, "not ranked: the memory has pages of another size than requested", now)
     rounds = max(cell.rounds for cell in members)
     reason = f"not ranked: {index.voice.measured} in {count(rounds, 'round')}, and a ranking needs 3"
     return NoAnswer(named, reason, f"byteways run --rounds 3; or {now}")

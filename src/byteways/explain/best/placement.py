@@ -9,7 +9,7 @@ from typing import Any
 from byteways.explain.best.decisions import Decision
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
-from byteways.explain.claims.phrases import speed, way
+from byteways.explain.claims.phrases import speed
 from byteways.explain.claims.wording import agreement, faster, no_difference
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import by_nearest, label_order
@@ -90,7 +90,7 @@ def placements(index: Index, asked: Question, decided: Sequence[Decision]) -> It
         gpus = {_gpu(cell) for cell in cells}
         groups = group_by(cells, _domain if len(gpus) == 1 else _by_distance(index))
         if len(groups) > 1:
-            yield _placement(asked, way(best.variant), {name: pool(some) for name, some in groups.items()})
+            yield _placement(asked, best.variant.name, {name: pool(some) for name, some in groups.items()})
 
 
 def _placement(asked: Question, method: str, groups: dict[str, ResultGroup]) -> Placement:

@@ -9,6 +9,7 @@ from byteways.explain.claims.claim import TIE, Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
+from byteways.plan.interfaces import INTERFACES
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def rank(members: Iterable[Result], *, kind: str = "best", prefer: Variant | Non
             paths, of which these are a part.
     """
     members = [*members]
-    ways = _by_way(members)
+    ways = _without_front_ends(_by_way(members))
     if not ways:
         return None
     groups = _broad(ways)
@@ -105,6 +106,26 @@ def _unranked(
 
 def _by_way(members: Iterable[Result]) -> dict[Variant, list[Result]]:
     return group_by((cell for cell in members if cell.ranked), lambda cell: cell.variant)
+
+
+def _without_front_ends(ways: Mapping[Variant, list[Result]]) -> dict[Variant, list[Result]]:
+    """Returns the alternatives without front ends that are as fast as the call that they make.
+
+    A front end is another method only where its own work shows.
+    """
+
+    def adds_nothing(same: Variant, some: list[Result]) -> bool:
+        calls = [
+            pool(ways[other])
+            for other in ways
+            if other.interface == INTERFACES[same.interface].front_end_of
+            and (other.source, other.destination) == (same.source, same.destination)
+            and not _settings(other)
+        ]
+        claims = [compare(pool(some), call, ways=len(ways)) for call in calls]
+        return any(not (claim.leads or claim.trails) for claim in claims)
+
+    return {same: some for same, some in ways.items() if not adds_nothing(same, some)}
 
 
 def _broad(ways: Mapping[Variant, list[Result]]) -> dict[Variant, ResultGroup]:

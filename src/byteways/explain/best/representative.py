@@ -18,7 +18,7 @@ from byteways.explain.results.selection import is_plain_job
 from byteways.explain.results.summary import Result, group_by
 
 #: How the rule is called where its results are shown.
-RULE = "best way of each link class"
+RULE = "best method of each link class"
 DevicePair = tuple[str, str]
 
 

@@ -14,7 +14,6 @@ from byteways.explain.claims.phrases import (
     rate,
     speed,
     time_of_one,
-    way,
 )
 from byteways.explain.claims.wording import agreement, faster, no_difference
 from byteways.explain.results.counting import listed
@@ -43,7 +42,7 @@ def doubt(ranking: Ranking, voice: Voice = MEASURED) -> str:
     if ranking.elsewhere:
         return f"not on {listed(list(ranking.elsewhere[0].claim.second.paths))}"
     if following is None:
-        return f"the only way {voice.measured}"
+        return f"the only method {voice.measured}"
     if following.claim.verdict in (MIXED, TRAILS):
         return "the paths disagree"
     if following.claim.verdict not in (LEADS, TIE):
@@ -66,14 +65,14 @@ def doubts_of_data(ranking: Ranking) -> str:
 def _tied(ranking: Ranking, interface: str) -> str:
     """Returns an interface that ties, with the settings with which it does if its best ones do not."""
     same = [one for one in ranking.rivals if one.variant.interface == interface]
-    return way(next(one for one in same if not one.claim.leads).variant) if same[0].claim.leads else interface
+    return next(one for one in same if not one.claim.leads).variant.name if same[0].claim.leads else interface
 
 
 def _not_compared(one: Unranked) -> str:
     """'copy issued by the source (submit=batch) reached 390 GB/s in batches too short for the timer'."""
     short = any("short-batch" in cell.warning_ids for cell in one.group.cells)
     why = "in batches too short for the timer" if short else "in too few rounds to compare"
-    return f"{way(one.variant)} reached {rate(one.group)} GB/s {why}"
+    return f"{one.variant.name} reached {rate(one.group)} GB/s {why}"
 
 
 def answer(ranking: Ranking, method: str) -> str:
@@ -91,7 +90,7 @@ def answer(ranking: Ranking, method: str) -> str:
         said += f"; {elsewhere}"
     if ranking.default is not None:
         plain = ranking.default
-        said += f"; by default (no setting): {way(plain.variant)}, {speed_of(plain.group)}"
+        said += f"; by default (no setting): {plain.variant.name}, {speed_of(plain.group)}"
     return said
 
 
@@ -121,7 +120,7 @@ def own_kernels(ranking: Ranking | None) -> str:
         return ""
     return (
         "byteways' own kernels, which no program can call yet: "
-        f"{way(ranking.variant)}, {_short_speed(ranking.group)}"
+        f"{ranking.variant.name}, {_short_speed(ranking.group)}"
     )
 
 
@@ -136,7 +135,7 @@ def certainty(doubts: Sequence[str], not_measured: Sequence[str], voice: Voice) 
 
 def _compared(rival: Rival, best: ResultGroup) -> str:
     """'5.4 % faster than kernel issued by the source (375 GB/s)'."""
-    claim, name = rival.claim, f"{way(rival.variant)} ({_short_speed(rival.group)})"
+    claim, name = rival.claim, f"{rival.variant.name} ({_short_speed(rival.group)})"
     if claim.leads:
         return f"{faster(claim)} {name}{agreement(claim)}"
     if rival.group.value > best.value and claim.undecided:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from byteways.explain.best.ranking import Ranking, Rival
 from byteways.explain.claims.claim import TIE, Claim
-from byteways.explain.claims.phrases import marked, of_peak, rate, sentence, way, with_span
+from byteways.explain.claims.phrases import marked, of_peak, rate, sentence, with_span
 from byteways.explain.claims.wording import (
     NO_DIFFERENCE,
     UNDECIDED,
@@ -117,15 +117,15 @@ def better_way(
         told = no_difference_at(names, [one.claim for one in ties], at)
         title = f"{where}, {told}: {rates} GB/s{share}"
     elif next_ is None:
-        title = f"{where}, {way(ranking.variant)} reaches {rate(first)} GB/s{share} at {at}"
+        title = f"{where}, {ranking.variant.name} reaches {rate(first)} GB/s{share} at {at}"
     else:
         over = agreement(next_.claim)
         # Where another way of the same interface is as fast, only the interface leads.
-        leader = ranking.variant.interface if equal_ways(ranking) else way(ranking.variant)
+        leader = ranking.variant.interface if equal_ways(ranking) else ranking.variant.name
         title = f"{where}, {leader} is fastest{over} at {at}: {rate(first)} GB/s{share}"
     if ranking.default is not None and ranking.default.claim.leads:
         title += (
-            f"; with default settings {way(ranking.default.variant)} reaches {rate(ranking.default.group)}"
+            f"; with default settings {ranking.default.variant.name} reaches {rate(ranking.default.group)}"
         )
         quoted.append(ranking.default.group)
     if said := faster_elsewhere(ranking):
@@ -151,7 +151,7 @@ def named_way(ranking: Ranking) -> str:
     equal = equal_ways(ranking)
     if not equal or tied_interfaces(ranking) or runner_up(ranking) is None:
         return ""
-    names = [way(ranking.variant), *(way(one.variant) for one in equal)]
+    names = [ranking.variant.name, *(one.variant.name for one in equal)]
     more = [f"{len(names) - MOST_NAMED_WAYS} more"] if len(names) > MOST_NAMED_WAYS else []
     told = no_difference([*names[:MOST_NAMED_WAYS], *more], [one.claim for one in equal])
     return f" {sentence(told)}."
@@ -168,7 +168,7 @@ def faster_elsewhere(ranking: Ranking, unit: str = "") -> str:
     """
     for one in ranking.elsewhere[:1]:
         paths = listed(list(one.claim.second.paths))
-        return f"on {paths} alone {way(one.variant)} is faster still ({rate(one.group)}{unit})"
+        return f"on {paths} alone {one.variant.name} is faster still ({rate(one.group)}{unit})"
     return ""
 
 
@@ -178,7 +178,7 @@ def slower_ways(ranking: Ranking) -> str:
     for one in ranking.slower:
         if one.variant.interface not in (ranking.variant.interface, *tied_interfaces(ranking)):
             chosen.setdefault(one.variant.interface, one)
-    gaps = [f"{way(one.variant)} is {slower(one.claim)}" for one in chosen.values()]
+    gaps = [f"{one.variant.name} is {slower(one.claim)}" for one in chosen.values()]
     return f" {listed(gaps)}." if gaps else ""
 
 
@@ -190,5 +190,5 @@ def moves_most(ranking: Ranking) -> str:
 
 def others_of(ranking: Ranking) -> str:
     """' Others: kernel issued by the source 883, torch-copy 799 GB/s.', empty without others."""
-    parts = [marked(f"{way(one.variant)} {rate(one.group)}", one.group) for one in ranking.rivals]
+    parts = [marked(f"{one.variant.name} {rate(one.group)}", one.group) for one in ranking.rivals]
     return f" Others: {', '.join(parts)} GB/s." if parts else ""

@@ -88,7 +88,7 @@ class CheckQuestion:
         """
         kind = _kind(against)
         if at_least is not None and kind != PEAK:
-            raise BytewaysError("--at-least is a part of the peak", hint="--against peak")
+            raise BytewaysError("--at-least is a fraction of the peak", hint="--against peak")
         if tolerance is not None and kind in (PEAK, "limits"):
             raise BytewaysError(f"--tolerance does not change {kind}", hint="raise or lower the limit itself")
         return cls(

@@ -70,7 +70,7 @@ def unjudged(cell: Result, reason: str, topology: Topology) -> Judged:
 def _labels(record: Record) -> CaseLabels:
     """Returns labels that depend on the case alone: a time series goes on when its result is missing."""
     ends = Buffer.parse(record.source), Buffer.parse(record.destination)
-    method = variant_of(record, *ends, frozenset(OF_ALL)).label()
+    method = variant_of(record, *ends, frozenset(OF_ALL)).name
     return CaseLabels(ends[0].device, ends[1].device, method, record.size_bytes, record.pattern)
 
 

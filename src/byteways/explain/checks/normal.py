@@ -12,7 +12,7 @@ from functools import cached_property
 from importlib import resources
 from math import fsum, log, sqrt
 from pathlib import Path
-from statistics import median, stdev
+from statistics import median, quantiles, stdev
 
 import msgspec
 
@@ -34,13 +34,22 @@ ASSUMED_DEVIATION = 0.05
 LEAST_DEVIATION = 0.005
 #: … and the least of one machine alone, whose settings other machines may not share: four times that.
 SINGLE_DEVIATION = 0.02
+#: Speed up to which a machine fails beside one machine alone: healthy ones of a kind differed by up to 47 %
+#: where one of them had other pages or another state of the host (validation/normal.py).
+SINGLE_FAILS_UP_TO = 0.5
 #: Degrees of freedom of an assumed deviation.
 ASSUMED_FREEDOM = 10.0
 #: Relative standard deviation between runs of one machine, and its degrees of freedom. Assumed: beside the
 #: rounds of a run, which are compared as well.
 OWN_DEVIATION, OWN_FREEDOM = 0.01, 30.0
-#: Least degrees of freedom of a family; a smaller one joins the next wider one.
+#: Least degrees of freedom of a family; a smaller one joins the next wider one. A setting with as many is its
+#: own family.
 LEAST_FAMILY_FREEDOM = 6
+#: Machines that lie farther than so many interquartile ranges beyond the quartiles are not normal (the outer
+#: fences of J. W. Tukey, Exploratory Data Analysis, 1977): one slow node must not excuse others.
+OUTER_FENCE = 3.0
+#: Fewest machines of which one can be told to be such.
+LEAST_FENCED = 6
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,15 @@ class NormalSetting:
     suites: Mapping[str, int]  # least number of such cases of a machine, by suite
     samples: tuple[Sample, ...]
 
+    @cached_property
+    def usual(self) -> tuple[Sample, ...]:
+        """The machines without those that lie apart from the others."""
+        if len(self.samples) < LEAST_FENCED:
+            return self.samples
+        low, _, high = quantiles((log(sample.value) for sample in self.samples), n=4, method="inclusive")
+        reach = max(OUTER_FENCE * (high - low), LEAST_DEVIATION)
+        return tuple(sample for sample in self.samples if low - reach <= log(sample.value) <= high + reach)
+
 
 @dataclass(frozen=True)
 class Normal:
@@ -107,7 +125,7 @@ class Normal:
         """Relative standard deviation between machines, pooled over all settings of a family."""
         squares: dict[str, list[tuple[float, int]]] = {}
         for one in self.settings.values():
-            if freedom := len(one.samples) - 1:
+            if freedom := len(one.usual) - 1:
                 for key in one.family:
                     squares.setdefault(key, []).append((_own(one) ** 2, freedom))
         pooled = {}
@@ -121,10 +139,13 @@ class Normal:
     def between(self, setting: NormalSetting) -> Spread:
         """Returns the relative standard deviation of one machine's result.
 
-        That of the narrowest family with enough machines, or of its own machines if these differ more;
-        without such a family, what is assumed and its own combined.
+        That of its own machines, if they are enough; else that of the narrowest family with enough machines,
+        or of its own machines if these differ more; without such a family, what is assumed and its own
+        combined.
         """
-        own, known = _own(setting), len(setting.samples) - 1
+        own, known = _own(setting), len(setting.usual) - 1
+        if known >= LEAST_FAMILY_FREEDOM:
+            return Spread(max(own, LEAST_DEVIATION), float(known))
         family = next((self.families[key] for key in setting.family if key in self.families), None)
         if family is None:
             freedom = ASSUMED_FREEDOM + known
@@ -147,13 +168,13 @@ class Normal:
             deviation = sqrt(OWN_DEVIATION**2 + _between_cases(one) ** 2)
             return Reference("this machine before", sample.value, deviation, OWN_FREEDOM)
         spread = self.between(one)
-        parts = spread.deviation, spread.of_median(len(one.samples)), _between_cases(one)
-        value = median(sample.value for sample in one.samples)
+        parts = spread.deviation, spread.of_median(len(one.usual)), _between_cases(one)
+        value = median(sample.value for sample in one.usual)
         return Reference(self.basis(key), value, sqrt(fsum(part**2 for part in parts)), spread.freedom)
 
     def basis(self, key: str) -> str:
         """`3 machines`, `1 machine`, `2 machines (1 published)`."""
-        machines = [self.machines[sample.machine] for sample in self.settings[key].samples]
+        machines = [self.machines[sample.machine] for sample in self.settings[key].usual]
         published = sum(one.published for one in machines)
         number = f"{len(machines)} machine{'' if len(machines) == 1 else 's'}"
         return f"{number} ({published} published)" if published else number
@@ -165,7 +186,7 @@ def _json(data: object) -> str:
 
 def _own(setting: NormalSetting) -> float:
     """Returns the relative standard deviation between the machines of a setting; 0 of one machine."""
-    values = [log(sample.value) for sample in setting.samples]
+    values = [log(sample.value) for sample in setting.usual]
     return stdev(values) if len(values) > 1 else 0.0
 
 
@@ -175,7 +196,7 @@ def _between_cases(setting: NormalSetting) -> float:
     A range of n values is about 2 to 4 standard deviations wide for n from 2 to 30 (L. H. C. Tippett,
     Biometrika 17, 1925); half of it bounds the deviation from above for two values or more.
     """
-    halves = [log(one.most / one.least) / 2 for one in setting.samples if one.cases > 1 and one.least > 0]
+    halves = [log(one.most / one.least) / 2 for one in setting.usual if one.cases > 1 and one.least > 0]
     return fsum(halves) / len(halves) if halves else 0.0
 
 

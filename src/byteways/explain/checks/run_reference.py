@@ -70,7 +70,7 @@ def against_run(
         raise BytewaysError(
             f"{names[0]} and {names[1]} have different GPUs",
             cause=f"{', '.join(others) or 'none'}; {', '.join(models) or 'none'}",
-            hint="byteways compare --by link-class compares parts of the peak",
+            hint="byteways compare --by link-class compares fractions of the peak",
         )
     if not {record.case_id for record in run.records} & {record.case_id for record in reference.records}:
         raise BytewaysError(

@@ -57,7 +57,7 @@ class CaseLabels:
 
     source: str = ""  # a device: `gpu0`
     destination: str = ""
-    method: str = ""  # `copy, write`
+    method: str = ""  # `copy issued by the source`
     size_bytes: int = 0
     pattern: str = ""
 
@@ -67,7 +67,7 @@ class Judged:
     """The verdict on one case. Values are in bytes/s (`figure` "bandwidth") or nanoseconds."""
 
     verdict: str
-    case: str  # `copy, write, gpu0>gpu1, 1 GiB`
+    case: str  # `copy issued by the source, gpu0>gpu1, 1 GiB`
     case_id: str = ""  # '' for what is no case: a link, a GPU, a limit
     figure: str = ""
     value: float | None = None

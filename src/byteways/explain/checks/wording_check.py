@@ -101,7 +101,7 @@ def row(one: Judged) -> tuple[str, ...]:
 
 
 def sentence(one: Judged) -> str:
-    """`copy, write, gpu0>gpu1, 1 GiB: 197 GB/s, expected 395 GB/s (A), -50.1 %`; or why it is missing."""
+    """`copy issued by the source, gpu0>gpu1, 1 GiB: 197 GB/s, expected 395 GB/s`; or why it is missing."""
     if one.speed is None:
         return f"{one.case}: {one.reason}"
     said = f"{one.case}: {percent(one.speed)} against {one.basis}"

@@ -212,7 +212,7 @@ def operand(result: Result | ResultGroup, name: str = "") -> Operand:
     )
     values = [cell.value for cell in members]
     return Operand(
-        name or same.label(),
+        name or same.name,
         result.value,
         result.low,
         result.high,

@@ -10,8 +10,6 @@ from statistics import median
 
 from byteways.explain.claims.claim import Operand, operand
 from byteways.explain.results.summary import Part, Result, ResultGroup
-from byteways.explain.results.variants import ISSUED_BY, Variant
-from byteways.plan.memory import is_device
 from byteways.units import three_digits
 
 #: Results over paths that differ by more than this fraction are shown as a range.
@@ -146,26 +144,6 @@ def marked(title: str, *results: Result | ResultGroup) -> str:
         carry = sum(word in words for words in doubts)
         parts.append(f"{word}: {carry} of {len(cells)} results" if 3 * carry < len(cells) else word)
     return f"{title} ({', '.join(parts)})" if parts else title
-
-
-#: How sentences say which device issues a transfer.
-ACCESS = {access: f" issued by {end}" for access, end in ISSUED_BY.items()}
-
-
-def way(variant: Variant) -> str:
-    """`copy issued by the source`, `copy with pinned memory (blocks=8)`: interface with settings.
-
-    Between host memory and a GPU the GPU issues the transfer, so the direction implies the access.
-    """
-    text = variant.interface
-    one_gpu_end = is_device(variant.source) != is_device(variant.destination)
-    if not one_gpu_end or variant.managed:
-        text += ACCESS.get(variant.access, "")
-    if variant.host_memory:
-        text += f" with {variant.host_memory} memory"
-    warm = "warm" if variant.cache == "warm" else ""
-    rest = [part for part in (variant.options, variant.environment, warm) if part]
-    return f"{text} ({', '.join(rest)})" if rest else text
 
 
 def sentence(words: str) -> str:

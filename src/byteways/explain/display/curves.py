@@ -50,7 +50,7 @@ def over_size(results: Sequence[Result], topology: Topology) -> list[Chart]:
         grouped.items(), key=lambda item: (order.index(item[0][0]), item[0][2:])
     ):
         lines = {
-            way: Series(way.label(), points)
+            way: Series(way.name, points)
             for way, cells in sorted(group_by(members, variant).items())
             if len(points := _points(cells, 1e9)) > 1
         }
@@ -100,7 +100,7 @@ def over_size_chart(
         else:
             caption.append(f"The nominal peak, {format_bandwidth(peak)} per direction, is far above.")
     if len(chosen) < len(series):
-        caption.append(f"{len(chosen)} of {len(series)} ways, chosen by their figure at the largest size.")
+        caption.append(f"{len(chosen)} of {len(series)} methods, chosen by their figure at the largest size.")
     return Chart(title, " ".join(caption), TRANSFER_SIZES, Axis("GB/s", "log"), chosen, tuple(levels))
 
 
@@ -162,7 +162,7 @@ def _fans(results: Sequence[Result]) -> Iterator[Fans]:
             continue
         ends = f"{_plural(other)} to {{}}" if pattern == "fan-in" else f"{{}} to {_plural(other)}"
         made = tuple(result_point(width, group) for width, group in sorted(points.items()))
-        yield Fans(hub, f"{ends}: {setting.label()}", size, made)
+        yield Fans(hub, f"{ends}: {setting.name}", size, made)
 
 
 def over_flows_chart(hub: str, fans: Sequence[Fans]) -> Chart:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from byteways.explain.display.numbers import METRIC_UNITS, cell_number, peaks_of
@@ -27,36 +27,25 @@ def grid_of(
     title: str,
     corner: str,
     members: Iterable[tuple[Hashable, Hashable, Result]],
+    names: tuple[Sequence[str], Sequence[str]] | None = None,
     *,
     quantity: str = "bandwidth",
-    note: str = "",
-) -> Table:
-    """Returns a table of (row, column, result); rows and columns that are devices are sorted by name."""
-    at = {(str(row), str(column)): cell for row, column, cell in members}
-    rows = sorted({row for row, _ in at}, key=label_order)
-    columns = sorted({column for _, column in at}, key=label_order)
-    return table_of_results(title, corner, (rows, columns), at, quantity=quantity, note=note)
-
-
-def table_of_results(
-    title: str,
-    corner: str,
-    names: tuple[Sequence[str], Sequence[str]],
-    at: Mapping[tuple[str, str], Result],
-    *,
-    quantity: str = "bandwidth",
-    note: str = "",
+    notes: tuple[str, ...] = (),
 ) -> Table:
     """Returns a shaded table of results, with their size in the title if all have the same.
 
     Args:
         title: Of the table.
         corner: What rows and columns are.
-        names: Of the rows, and of the columns.
-        at: Results by row and column.
+        members: Row, column and result of each cell.
+        names: Of the rows, and of the columns; without, in the order of the devices that they name.
         quantity: "bandwidth" or "latency".
-        note: Below the table, after the peaks.
+        notes: Below the table, after the peaks.
     """
+    at = {(str(row), str(column)): cell for row, column, cell in members}
+    if names is None:
+        rows, columns = (sorted({ends[side] for ends in at}, key=label_order) for side in (0, 1))
+        names = rows, columns
     sizes = {cell.record.size_bytes for cell in at.values()}
     size = f"{' ' if quantity == 'latency' else ' at '}{format_size(sizes.pop())}" if len(sizes) == 1 else ""
     # Transfers within a device would outshine those over links.
@@ -74,7 +63,7 @@ def table_of_results(
         lambda cell: cell_number(cell, quantity),
         lambda cell: cell.value / greatest if cell.record.case_id in chosen else None,
         missing="",
-        note="; ".join(filter(None, (peaks, note))),
+        notes=tuple(filter(None, (peaks, *notes))),
     )
     behind = ((None, *(results.get((row, column)) for column in names[1])) for row in names[0])
     return replace(table, results=tuple(behind), unit=METRIC_UNITS[quantity])
@@ -94,7 +83,7 @@ def matrices(results: Sequence[Result]) -> list[Table]:
     grids = [_matrix(way, members, inside) for way, members in groups.items() if way not in listed]
     alone = [members[0] for way, members in groups.items() if way in listed]
     for _, members in sorted(group_by(alone, lambda cell: -cell.record.size_bytes).items()):
-        rows = ((cell.variant.words, cell.record.path, cell) for cell in members)
+        rows = ((cell.variant.name, cell.record.path, cell) for cell in members)
         grids.append(grid_of("Between GPUs, one pair only", "interface, options \\ path", rows))
     return grids + bidirectional_matrices(results)
 
@@ -108,10 +97,10 @@ def _matrix(variant: Variant, members: Sequence[Result], inside: Iterable[Result
         if cell.record.size_bytes == size and replace(cell.variant, access=variant.access) == variant
     ]
     return grid_of(
-        f"{variant.words}, unidirectional",
+        f"{variant.name}, unidirectional",
         "from \\ to",
         ((cell.source.device, cell.destination.device, cell) for cell in [*members, *diagonal]),
-        note="Diagonal: copy inside one GPU, each byte counted once" if diagonal else "",
+        notes=("Diagonal: copy inside one GPU, each byte counted once",) if diagonal else (),
     )
 
 
@@ -122,7 +111,7 @@ def bidirectional_matrices(results: Sequence[Result]) -> list[Table]:
     ]
     return [
         grid_of(
-            f"{way.words}, bidirectional, sum of both directions",
+            f"{way.name}, bidirectional, sum of both directions",
             "between \\ and",
             ((cell.source.device, cell.destination.device, cell) for cell in members),
         )
@@ -134,7 +123,7 @@ def _labelled(members: Sequence[Result]) -> list[tuple[str, Result]]:
     """Returns each cell with its row label, which includes the size if the table has several."""
     mixed = len({cell.record.size_bytes for cell in members}) > 1
     size = [f", {format_size(cell.record.size_bytes)}" * mixed for cell in members]
-    return [(cell.variant.words + after, cell) for cell, after in zip(members, size, strict=True)]
+    return [(cell.variant.name + after, cell) for cell, after in zip(members, size, strict=True)]
 
 
 def inside_gpu(results: Sequence[Result], shown: Collection[str] = ()) -> list[Table]:
@@ -142,8 +131,8 @@ def inside_gpu(results: Sequence[Result], shown: Collection[str] = ()) -> list[T
     local = at_largest(_of_kind(unidirectional(results), "gpu"))
     members = [cell for cell in local if cell.record.case_id not in shown]
     rows = [(label, cell.source.device, cell) for label, cell in _labelled(members)]
-    note = "Each byte is read and written but counted once"
-    return [grid_of("Inside a GPU", "interface \\ GPU", rows, note=note)] if rows else []
+    notes = ("Each byte is read and written but counted once",)
+    return [grid_of("Inside a GPU", "interface \\ GPU", rows, notes=notes)] if rows else []
 
 
 def host_tables(results: Sequence[Result]) -> list[Table]:

@@ -82,7 +82,9 @@ class Table:
     `heat` has the fraction of the greatest value for every comparable cell (0 to 1), None for other cells.
     `bands` has a word for every cell that is drawn otherwise than the rest: a ratio within, above or below 1
     by more than is drawn as a band, or a status.
+    `notes` follow below it.
     `results` has the results behind the cells, None for other cells.
+    `sentences` says that cells are long: a narrow terminal has the other cells below the first.
     `advice` has a sentence for every row.
     """
 
@@ -90,12 +92,18 @@ class Table:
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: tuple[int, ...] = ()
-    note: str = ""
+    notes: tuple[str, ...] = ()
     heat: tuple[tuple[float | None, ...], ...] = ()
     bands: tuple[tuple[str, ...], ...] = ()
     results: tuple[tuple[TableResult | None, ...], ...] = ()
     unit: str = ""
+    sentences: bool = False
     advice: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """The notes in one line."""
+        return "; ".join(filter(None, self.notes))
 
     def __post_init__(self) -> None:
         assert all(len(row) == len(self.headings) for row in self.rows)
@@ -123,7 +131,7 @@ def shaded(
     band: Callable[[Value], str] | None = None,
     *,
     missing: str = "–",
-    note: str = "",
+    notes: tuple[str, ...] = (),
 ) -> Table:
     """Returns a matrix of figures.
 
@@ -136,7 +144,7 @@ def shaded(
         shade: From 0 to 1; None for a value without.
         band: A value's band (Table.bands).
         missing: Where there is no value.
-        note: Below the table.
+        notes: Below the table.
     """
     rows, columns = names
     cells = [[at.get((row, column)) for column in columns] for row in rows]
@@ -149,7 +157,7 @@ def shaded(
         (corner, *columns),
         tuple((row, *texts) for row, texts in zip(rows, each(text, missing), strict=True)),
         tuple(range(1, len(columns) + 1)),
-        note,
+        notes,
         tuple((None, *shades) for shades in each(shade, None)),
         tuple(("", *bands) for bands in each(band, "")) if band else (),
     )

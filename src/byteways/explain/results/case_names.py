@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+from byteways.explain.results.variants import interface_name, issued_by
 from byteways.plan.case import OF_ALL_RANKS
 from byteways.plan.interfaces import INTERFACES
 from byteways.record.record import Record
 
 
 def describe(record: Record) -> str:
-    """Describes a case: `copy unidirectional gpu0:device > gpu1:device, read`."""
+    """Describes a case: `copy gpu0:device > gpu1:device issued by gpu0`."""
+    interface = interface_name(record.interface, (record.evidence and record.evidence.library) or "")
     if INTERFACES[record.interface].buffers == "one":
-        return f"{record.interface} by {record.executor} through {record.source}"
+        return f"{interface} by {record.executor} through {record.source}"
     if INTERFACES[record.interface].partner:
         cores = [f"core {record.options[key]}" for key in ("core", "partner_core") if key in record.options]
-        return f"{record.interface} {' and '.join([record.path, *cores])} over {_words(record)}"
+        return f"{interface} {' and '.join([record.path, *cores])} over {_words(record)}"
     if record.pattern == "unidirectional":
         second = record.flows[0].get("second_source") if record.flows else None
         sources = f"{record.source} and {second}" if second else record.source
-        by = f" by {record.executor}" * (record.access == "remote")
-        return f"{record.interface} {sources} > {record.destination}, {record.access}{by}"
+        issued = f" issued by {record.executor}" if _has_choice(record) else ""
+        return f"{interface} {sources} > {record.destination}{issued}"
     if record.pattern in OF_ALL_RANKS:  # these paths begin with the pattern
-        name = "" if record.interface == record.pattern else f"{record.interface} "
+        name = "" if record.interface == record.pattern else f"{interface} "
         return f"{name}{group_of(record)}"
-    return f"{record.interface} {record.pattern} {record.path}, {record.access}"
+    issued = f" {issued_by(record.access)}" if _has_choice(record) else ""
+    return f"{interface} {record.pattern} {record.path}{issued}"
+
+
+def _has_choice(record: Record) -> bool:
+    """Whether several devices could issue it: between ranks both ends take part."""
+    return record.access != "local" and not INTERFACES[record.interface].between
 
 
 def group_of(record: Record) -> str:

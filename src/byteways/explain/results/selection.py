@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from byteways.explain.results.summary import Result, group_by
@@ -214,10 +215,14 @@ def device_order(name: str) -> tuple[str, int]:
     return stem, int(name[len(stem) :] or 0)
 
 
+#: What separates names and options in a label.
+_BETWEEN_NAMES = re.compile("[>:(), ]")
+
+
 def label_order(label: str) -> tuple[object, ...]:
     """Sort key for `gpu2>gpu10` and other labels, by their devices."""
     parts: list[object] = []
-    for name in label.replace(">", " ").replace(":", " ").split(" "):
+    for name in _BETWEEN_NAMES.split(label):
         stem, number = device_order(name) if name[-1:].isdigit() and name[:1].isalpha() else (name, 0)
         parts += [stem, number]
     return tuple(parts)

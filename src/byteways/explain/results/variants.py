@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from byteways.plan.case import Buffer
+from byteways.plan.interfaces import INTERFACES
+from byteways.plan.memory import is_device
 from byteways.record.record import Record
 from byteways.units import format_size
 
@@ -17,6 +19,27 @@ ISSUED_BY = {
     "write": "the source",
     "remote": "a third device",
 }
+#: What libraries between ranks are called where a record does not say which one it was.
+LIBRARY_NAMES = {"mpi": "MPI", "xccl": "NCCL/RCCL"}
+
+
+def issued_by(access: str) -> str:
+    """`issued by the source`; '' if both buffers are on the device that issues."""
+    return f"issued by {ISSUED_BY[access]}" if access in ISSUED_BY else ""
+
+
+def interface_name(interface: str, library: str = "") -> str:
+    """Returns an interface as people call it: `copy`, `MPI`, `NCCL ping-pong`.
+
+    Args:
+        interface: The code of an interface.
+        library: The library that its record names.
+    """
+    between = INTERFACES[interface].between
+    if between not in LIBRARY_NAMES or not interface.startswith(between):
+        return interface
+    named = library if between == "xccl" and library else LIBRARY_NAMES[between]
+    return f"{named}{interface.removeprefix(between).replace('-', ' ', 1)}"
 
 
 @dataclass(frozen=True, order=True)
@@ -30,6 +53,7 @@ class Variant:
     cache: str
     options: str
     environment: str
+    library: str = field(default="", compare=False)  # that its record names
 
     @property
     def managed(self) -> bool:
@@ -39,45 +63,58 @@ class Variant:
     def host_memory(self) -> str:
         """The memory kind other than plain GPU memory; empty if both are plain.
 
-        Managed memory may be at either end, even a GPU's, so it is named with the other end.
+        Managed memory may be at either end, even a GPU's, and ranks have buffers in memory of both: these are
+        named with the other end.
         """
-        if "device" in (self.source, self.destination) and self.managed:
+        ends = {self.source, self.destination}
+        if len(ends) > 1 and "device" in ends and (self.managed or INTERFACES[self.interface].between):
             return f"{self.source} > {self.destination}"
         named = dict.fromkeys(memory for memory in (self.source, self.destination) if memory != "device")
         return " > ".join(named)
 
-    def label(self, *, memory: bool = True, access: bool = True) -> str:
-        """`copy, write`, `kernel-bulk, read, pinned, blocks=8`."""
-        return self._label if memory and access else self._described(memory, access)
+    @property
+    def issued(self) -> str:
+        """`issued by the source`; '' where no choice is left.
+
+        Between host memory and a GPU the GPU issues the transfer, so that the direction implies which end it
+        is. Managed memory may be at either end.
+        """
+        if INTERFACES[self.interface].buffers == "one":
+            return "by another device" if self.access == "remote" else ""
+        one_gpu_end = is_device(self.source) != is_device(self.destination)
+        implied = one_gpu_end and not self.managed and self.access != "remote"
+        return "" if implied or INTERFACES[self.interface].between else issued_by(self.access)
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the method in tables, charts, sentences and labels: `copy issued by the source`."""
+        return self.named()
 
     @property
     def settings(self) -> str:
-        """All of the label but the interface: `write, pinned, blocks=8`."""
-        return ", ".join(self._settings(memory=True, access=True))
+        """All of the name but the interface: `issued by the source with pinned memory (blocks=8)`."""
+        return self.named("")
 
-    @cached_property
-    def _label(self) -> str:
-        return self._described(memory=True, access=True)
+    def without_option(self, name: str) -> Variant:
+        """Returns the variant with an option left open."""
+        kept = " ".join(one for one in self.options.split() if not one.startswith(f"{name}="))
+        return replace(self, options=kept)
 
-    def _described(self, memory: bool, access: bool) -> str:
-        return ", ".join([self.interface, *self._settings(memory, access)])
+    def named(self, what: str | None = None, *, memory: bool = True, access: bool = True) -> str:
+        """Returns the name with parts of it left out.
 
-    @property
-    def words(self) -> str:
-        """The label of a table for people: `copy, issued by the source, pinned`."""
-        issued = [f"issued by {ISSUED_BY[self.access]}"] if self.access in ISSUED_BY else []
-        return ", ".join([self.interface, *issued, *self._settings(memory=True, access=False)])
-
-    def _settings(self, memory: bool, access: bool) -> list[str]:
-        parts = []
-        if access and self.access != "local":
-            parts.append(self.access)
-        if memory and self.host_memory:
-            parts.append(self.host_memory)
-        parts += [part for part in (self.options, self.environment) if part]
-        if self.cache == "warm":
-            parts.append("warm")
-        return parts
+        Args:
+            what: Instead of the interface, such as the library.
+            memory: Whether to name the memory other than plain GPU memory.
+            access: Whether to name the end that issues the transfer. Between ranks both take part.
+        """
+        parts = [interface_name(self.interface, self.library) if what is None else what]
+        parts += [self.issued] * access
+        parts += [f"with {self.host_memory} memory"] * (memory and bool(self.host_memory))
+        options = [self.options, self.environment, "warm" if self.cache == "warm" else ""]
+        if any(options):
+            parts.append(f"({', '.join(filter(None, options))})")
+        return " ".join(filter(None, parts))
 
 
 #: A run has some hundred variants and many thousands of cells: equal ones are one object, with its texts.
@@ -98,6 +135,7 @@ def variant_of(record: Record, source: Buffer, destination: Buffer, common: Cont
             if name not in common
         ),
         " ".join(f"{name}={value}" for name, value in sorted(record.environment.items())),
+        (record.evidence and record.evidence.library) or "",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from byteways.explain.studies.built_in import is_built_in
 from byteways.explain.studies.check_result import CheckResult
 from byteways.explain.studies.checks import CHECKS
 from byteways.explain.studies.fitting import NEITHER, Fitting
@@ -127,11 +128,20 @@ def _leaf(check: ClaimCheck, claim: PublishedClaim, sheet: Sheet, fitting: Fitti
         why = f"the model assumes all parameters behind {listed(list(guessed), REASONS)}"
         return _Part(ASSUMED_BY_MODEL if finding.holds else UNTESTED, f"{why}: {finding.detail}")
     if not finding.holds:
+        if sheet.hardware.simulated and not finding.cells and not sheet.hardware.own(claim):
+            return _Part(UNTESTED, f"the model states another machine: {finding.detail}", notes)
         return _Part(FAILS, finding.detail, notes)
-    if sheet.hardware.simulated and _cannot_fail(check, finding, sheet):
-        return _Part(BUILT_IN, finding.detail, notes)
     if fitting is not None:
-        return _fitted(claim.id, finding, sheet, fitting, notes)
+        part = _fitted(claim.id, finding, sheet, fitting, notes)
+    else:
+        part = _unfitted(finding, notes)
+    if part.state == HOLDS and sheet.hardware.simulated and is_built_in(check, finding, sheet):
+        return _Part(BUILT_IN, finding.detail, notes)
+    return part
+
+
+def _unfitted(finding: CheckResult, notes: tuple[str, ...]) -> _Part:
+    """Judges a check that holds where no number is fitted to the source."""
     unknown = dict.fromkeys(
         f"{cell.line} at {cell.place}" for cell in finding.cells if cell.assumed and cell.published is None
     )
@@ -139,19 +149,6 @@ def _leaf(check: ClaimCheck, claim: PublishedClaim, sheet: Sheet, fitting: Fitti
         why = f"the model has assumed numbers behind {listed(list(unknown), REASONS)}, which nobody published"
         return _Part(ASSUMED_BY_MODEL, f"{why}: {finding.detail}", notes)
     return _Part(HOLDS, finding.detail, notes)
-
-
-def _cannot_fail(check: ClaimCheck, finding: CheckResult, sheet: Sheet) -> bool:
-    """Whether a check holds on a machine model whatever its uncertain numbers are.
-
-    So it is with what the model states of the machine, and with values that the same numbers of it decide:
-    they are equal.
-    """
-    if not finding.cells:
-        return True
-    records = [cell.record for cell in finding.cells if cell.record is not None]
-    alike = check.kind == "spread" and check.keys["over"] in ("place", "line")
-    return alike and len(records) > 1 and sheet.hardware.same_numbers(records)
 
 
 def _assumed(finding: CheckResult) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from byteways.record.simulation_mark import is_simulated, model_of
 from byteways.simulate import load as load_model
 from byteways.simulate import load_text
 from byteways.simulate.basis import numbers_behind
+from byteways.simulate.model import MachineModel
 from byteways.simulate.topology import topology_of
 from byteways.studies.study import PublishedClaim, Study
 from byteways.topology.model import Topology
@@ -40,22 +41,45 @@ class Hardware:
     def simulated(self) -> bool:
         return is_simulated(self.manifest)
 
-    def same_numbers(self, records: Iterable[Record]) -> bool:
-        """Whether the same numbers of the machine model decide all these values of one size: no change of a
-        number could part them.
-        """
+    @cached_property
+    def _model(self) -> MachineModel | None:
+        """The machine model of a simulated run; None if this version cannot read it."""
         text = (self.manifest.get("machine_model") or {}).get("text") if self.simulated else None
-        if not text:
-            return False
         try:
-            model = load_text(text, file="the run's model")
+            return load_text(text, file="the run's model") if text else None
         except BytewaysError:  # of an earlier version
-            return False
-        by_size: dict[int, set[frozenset[str]]] = {}
-        for record in records:
+            return None
+
+    def numbers_behind(self, record: Record) -> frozenset[str]:
+        """Returns the numbers of the machine model that decide a simulated value."""
+        if self._model is None:
+            return frozenset()
+        if record.case_id not in self._behind:
             case = Case.from_json({name: getattr(record, name) for name in IDENTITY_FIELDS})
-            by_size.setdefault(record.size_bytes, set()).add(numbers_behind(case, model))
-        return all(len(some) == 1 for some in by_size.values())
+            self._behind[record.case_id] = numbers_behind(case, self._model)
+        return self._behind[record.case_id]
+
+    @cached_property
+    def _behind(self) -> dict[str, frozenset[str]]:
+        """Numbers by case."""
+        return {}
+
+    def tied_to(self, key: str) -> frozenset[str]:
+        """Returns a number of the model with those that have its value by assumption, "as in the other
+        direction": they change with it.
+        """
+        return self._ties.get(key, frozenset({key}))
+
+    @cached_property
+    def _ties(self) -> dict[str, frozenset[str]]:
+        facts = self._model.facts if self._model else {}
+        alike: dict[tuple[str, object], set[str]] = {}
+        for key, fact in facts.items():
+            if fact.source:
+                quantity = key.rpartition(".")[2].rpartition("_")[2]  # ns, s, bytes, efficiency
+                alike.setdefault((quantity, fact.value), set()).add(key)
+        tied = [frozenset(keys) for keys in alike.values() if any(facts[key].assumed for key in keys)]
+        return {key: keys for keys in tied for key in keys}
 
     def elsewhere(self, claim: PublishedClaim) -> str:
         """Returns why a claim about one machine is not tested on this one; '' if it is."""

@@ -96,7 +96,7 @@ def _table(
         return (value - least) / (span or 1.0)
 
     text = partial(_said, unit=unit, lowest=low)
-    return shaded(title, corner, names, values, text, shade, None if unit else _band, note=note)
+    return shaded(title, corner, names, values, text, shade, None if unit else _band, notes=(note,))
 
 
 def _band(ratio: float) -> str:

@@ -236,8 +236,8 @@ def _tiles(
         if points[track.name]
     )
     caption = (
-        f"Each square is the method that is the best at its size, {words}; squares above each other are "
-        "methods whose intervals overlap. Published as a drawing without numbers."
+        f"Each square marks the best method at its size, {words}; stacked squares are methods whose "
+        f"intervals overlap. Published as a drawing without numbers."
     )
     yield Chart(_title(outcome), caption, Axis("size", "log", "bytes"), Axis(names=groups), series)
 

@@ -9,7 +9,7 @@ from byteways.explain.display.table import Table, shaded
 from byteways.explain.display.topic import Chip, Exhibit, Topic
 from byteways.explain.studies.claims import Verdict
 from byteways.explain.studies.matrices import ends_of, matrices
-from byteways.explain.studies.numbers import number, size_of
+from byteways.explain.studies.numbers import number
 from byteways.explain.studies.outcome import FigureOutcome, StudyOutcome
 from byteways.explain.studies.pictures import charts_of, colours_of
 from byteways.explain.studies.rows import ValueRow
@@ -89,7 +89,7 @@ def _claims(outcome: StudyOutcome) -> Table:
         if outcome.fitted:
             notes.append(f"{outcome.fitted}. A claim on held-out values is tested")
     headings = ("verdict", "claim of the source", "where", outcome.voice.measured)
-    return Table("Claims", headings, tuple(rows), note="; ".join(notes))
+    return Table("Claims", headings, tuple(rows), notes=tuple(notes))
 
 
 def _figure(outcome: FigureOutcome, voice: Voice) -> list[Table]:
@@ -118,7 +118,7 @@ def _hops(hops: Mapping[str, Mapping[str, int]], title: str, notes: Sequence[str
     """Tabulates the number of links between every two GPUs."""
     gpus = list(hops)
     rows = tuple((row, *(str(hops[row].get(column, "–")) for column in gpus)) for row in gpus)
-    return Table(title, ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)), "; ".join(notes))
+    return Table(title, ("from \\ to", *gpus), rows, tuple(range(1, len(gpus) + 1)), tuple(notes))
 
 
 def _map(outcome: FigureOutcome, voice: Voice) -> Table:
@@ -139,7 +139,7 @@ def _map(outcome: FigureOutcome, voice: Voice) -> Table:
         at,
         lambda row: _in_map(row, unit),
         lambda row: ((row.ours or 0.0) - low) / ((high - low) or 1.0),
-        note="; ".join(outcome.notes),
+        notes=tuple(outcome.notes),
     )
 
 
@@ -158,7 +158,7 @@ def _grid(outcome: FigureOutcome, voice: Voice) -> Table:
         at,
         lambda row: _in_grid(row, unit),
         lambda row: None if row.ours is None else row.ours / most,
-        note="; ".join(notes),
+        notes=tuple(notes),
     )
 
 
@@ -176,9 +176,9 @@ def _best(outcome: FigureOutcome, voice: Voice) -> Table:
         (name, *(_in_best(at.get((name, size)), unit) for size in sizes)) for name, unit in units.items()
     )
     reasons = [f"{row.group}: {row.reason}" for row in outcome.rows if row.reason]
-    note = "; ".join((*outcome.notes, "several names: their intervals overlap", *reasons))
+    notes = (*outcome.notes, "several names: their intervals overlap", *reasons)
     headings = ("movement", *map(format_size, sizes))
-    return Table(f"{_title(outcome)}, best by size", headings, rows, note=note)
+    return Table(f"{_title(outcome)}, best by size", headings, rows, notes=notes)
 
 
 def _in_best(row: ValueRow | None, unit: str) -> str:
@@ -208,8 +208,9 @@ def _list(outcome: FigureOutcome, voice: Voice) -> Table:
     noted = {note.partition(": ")[2] for note in outcome.notes} - {""}
     rows = tuple(_cells(row, unit, with_place, with_other, noted) for row in outcome.rows)
     first = int(with_place) + 1
-    notes = "; ".join(outcome.notes)
-    return Table(_title(outcome), tuple(headings), rows, tuple(range(first, first + 4)), note=notes)
+    return Table(
+        _title(outcome), tuple(headings), rows, tuple(range(first, first + 4)), notes=tuple(outcome.notes)
+    )
 
 
 def _cells(
@@ -222,7 +223,7 @@ def _cells(
     return (
         *((row.place,) if with_place else ()),
         row.line,
-        size_of(row.size_bytes) if row.size_bytes else "not stated",
+        format_size(row.size_bytes) if row.size_bytes else "not stated",
         _published_text(row, unit),
         "–" if row.ours is None else number(row.ours, unit),
         "–" if row.ratio is None else _ratio(row),

@@ -61,7 +61,7 @@ def check_machines(study: Study, here: Topology, beside: RecordedRun, name: str,
     if is_simulated(beside.manifest) != simulated:
         kinds = {True: "simulated", False: "measured"}
         raise BytewaysError(
-            "simulated and measured values are not drawn beside each other",
+            "simulated and measured values are not drawn in one figure",
             cause=f"{name} is {kinds[not simulated]}, and this run is {kinds[simulated]}",
             hint="use two simulated runs, or two measured ones",
         )

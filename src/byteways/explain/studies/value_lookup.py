@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from functools import cached_property
 
 from byteways.errors import BytewaysError
@@ -38,6 +39,20 @@ class Sheet:
         self.run = run
         self._ours: dict[tuple[str, tuple[str, ...], int], dict[int, Ours]] = {}
         self._published: dict[tuple[str, str], list[Published]] = {}
+        self._changed: tuple[frozenset[str], float] | None = None  # numbers of the machine model
+
+    def changed(self, keys: frozenset[str], factor: float) -> Sheet:
+        """Returns the sheet of the machine model with these numbers changed: values that rest on one of them
+        are `factor` times as fast.
+        """
+        other = copy(self)
+        other._ours, other._changed = {}, (keys, factor)
+        return other
+
+    def _with_changes(self, value: Ours) -> Ours:
+        if self._changed is None or not self._changed[0] & self.hardware.numbers_behind(value.record):
+            return value
+        return value.faster(self._changed[1])
 
     @cached_property
     def located(self) -> dict[str, Located]:
@@ -181,7 +196,10 @@ class Sheet:
             if record.status == "measured" and value is not None and not record.beyond_limit:
                 cases.setdefault(record.size_bytes, {}).setdefault(record.case_id, []).append(record)
         first = {size: next(iter(by_case.values())) for size, by_case in cases.items()}
-        return {size: our_value(first[size], line, self.study.statistic) for size in sorted(first)}
+        return {
+            size: self._with_changes(our_value(first[size], line, self.study.statistic))
+            for size in sorted(first)
+        }
 
     def reasons(self, line: StudyLine, place: StudyPlace) -> dict[int, str]:
         """Returns why each case of the run has no value, by size in bytes; '' if it was measured."""
@@ -245,11 +263,11 @@ class Sheet:
         if reason:
             return self.voice.quote(reason)
         if any(record.beyond_limit for record in there):
-            return "its bytes over its time are beyond the physical limit of the path, so it is not evidence"
+            return "its bandwidth exceeds the physical limit of the path, so the value is void"
         at = f" at {format_size(size_bytes)}" if size_bytes else ""
         sizes = self.asked(line, place)
         if sizes and size_bytes in (None, *sizes) and self.cut_short:
-            return f"this run was cut short before {line.name}, {place.name}{at}"
+            return f"this run ended before {line.name}, {place.name}{at}"
         if not sizes and (twice := _twice(line, devices)):
             return f"it needs two NUMA domains, and here {twice} is local to both GPUs"
         return f"this run has no case of {line.name}, {place.name}{at}"

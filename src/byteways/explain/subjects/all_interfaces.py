@@ -98,9 +98,9 @@ def _title(index: Index, cell: Result) -> str:
 
 
 def _label(cell: Result) -> str:
-    label = cell.variant.label(memory=False, access=not between_ranks(cell))
     if between_ranks(cell):
-        return library(cell) + label.removeprefix(cell.record.interface)
+        return cell.variant.named(library(cell), memory=False)
+    label = cell.variant.named(memory=False)
     return f"{label}, IPC" if uses_ipc(cell) else label
 
 

@@ -4,7 +4,7 @@ choice gains over host staging, and the gains of schieffer2025, section 7, besid
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from byteways.explain.claims.claim import NOT_COMPARED, Claim
 from byteways.explain.claims.compare import compare
@@ -17,20 +17,22 @@ from byteways.explain.display.table import Table
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part, Result, group_by
+from byteways.explain.results.variants import LIBRARY_NAMES
 from byteways.explain.subjects.collectives import members_of, ranks_of
 from byteways.explain.subjects.ranks import note_of, us_figure
 from byteways.plan.applications import fell_back
 from byteways.plan.interfaces import APPLICATIONS
 from byteways.plan.legality import kind_of
 from byteways.plan.options import TIMED, TRANSPORT
+from byteways.record.libraries import RANK_LIBRARIES, uses
 from byteways.studies.applications import PublishedChoice, PublishedGain, gains
 from byteways.units import format_size, short_time
 
 INTRODUCTION = (
-    "Patterns of communication that stand for CloverLeaf (halo) and Quicksilver (particles), not for their "
-    "physics. An iteration is a pass over a rank's data, the exchange with its neighbours, and the sum of "
-    "one word of every rank; every word is compared with what a single rank computes. The exchange is also "
-    "timed alone: packing, messages and unpacking."
+    "Communication patterns of CloverLeaf (halo) and Quicksilver (particles), without their physics. An "
+    "iteration is a pass over the rank's data, the exchange with its neighbours, and an 8-byte allreduce. "
+    "Every word is compared with the result of a single rank. The exchange is also timed alone: packing, "
+    "messages and unpacking."
 )
 #: Host staging, as codes do it whose MPI takes no memory of GPUs: what other choices are compared with.
 NAIVE = "mpi-staged"
@@ -39,8 +41,8 @@ _NOT_OF_THE_PROBLEM = (TRANSPORT.name, TIMED.name)
 
 #: Below the charts.
 CAPTION = (
-    "What to see: how much of an iteration is exchange, and which transport makes it short. A row is the "
-    "transport, the memory of the data and of the messages; less is better."
+    "What to see: which share of an iteration is exchange, and which transport is fastest. A row names the "
+    "transport, the memory of the data and the memory of the messages. Shorter is better."
 )
 #: Ways of one problem that are drawn, the fastest first; the table has all.
 MOST_DRAWN = 12
@@ -49,6 +51,13 @@ MOST_DRAWN = 12
 def applications(results: Iterable[Result]) -> list[Result]:
     """Returns the results of application patterns."""
     return [cell for cell in results if cell.record.pattern in APPLICATIONS]
+
+
+def _transport_names(index: Index) -> Mapping[str, str]:
+    """Returns transports that people call otherwise than options do: `NCCL`, `staged MPI`."""
+    used = [name for name in ("nccl", "rccl") if uses(name, index.manifest.get("libraries") or ())]
+    library = RANK_LIBRARIES[used[0]] if len(used) == 1 else LIBRARY_NAMES["xccl"]
+    return {**LIBRARY_NAMES, "xccl": library, NAIVE: f"staged {LIBRARY_NAMES['mpi']}"}
 
 
 def transport_of(cell: Result) -> str:
@@ -68,14 +77,15 @@ def topic(index: Index) -> Topic | None:
     problems = group_by(applications(index.cells), problem)
     if not problems:
         return None
-    tables = [_table(members) for members in problems.values()]
+    names = _transport_names(index)
+    tables = [_table(members, names) for members in problems.values()]
     beside = _beside_published(applications(index.cells))
     return Topic(
         "applications",
         "Application patterns",
         INTRODUCTION,
         (*tables, *([beside] if beside else [])),
-        overview=tuple(map(_chart, problems.values())),
+        overview=tuple(_chart(members, names) for members in problems.values()),
     )
 
 
@@ -104,7 +114,7 @@ def _settings(cell: Result) -> list[str]:
     return [option for option in options if option and option.partition("=")[0] not in _NOT_OF_THE_PROBLEM]
 
 
-def _table(members: Sequence[Result]) -> Table:
+def _table(members: Sequence[Result], names: Mapping[str, str]) -> Table:
     """Returns a row per transport, memory and setting: both times, and their ratio."""
     rows = []
     fallen: dict[str, None] = {}
@@ -113,7 +123,7 @@ def _table(members: Sequence[Result]) -> Table:
         whole, part = timed.get(ITERATION), timed.get(EXCHANGE)
         rows.append(
             (
-                choice.transport,
+                names.get(choice.transport, choice.transport),
                 choice.data,
                 choice.messages,
                 environment,
@@ -123,10 +133,10 @@ def _table(members: Sequence[Result]) -> Table:
         )
         fallen |= dict.fromkeys(reason for cell in group if (reason := _fell_back(cell)))
     headings = ("transport", "data", "messages", "settings", "iteration, µs", "exchange, µs", "share")
-    return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), note_of(rows, *fallen))
+    return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), (note_of(rows, *fallen),))
 
 
-def _chart(members: Sequence[Result]) -> Chart:
+def _chart(members: Sequence[Result], names: Mapping[str, str]) -> Chart:
     ways = group_by(members, lambda cell: (choice_of(cell), cell.variant.environment))
     timed = {way: {timed_of(cell): cell for cell in cells} for way, cells in ways.items()}
     order = sorted(timed, key=lambda way: min(cell.value for cell in timed[way].values()))[:MOST_DRAWN]
@@ -136,7 +146,12 @@ def _chart(members: Sequence[Result]) -> Chart:
         if any(name in timed[way] for way in order)
     ]
     rows = [
-        ", ".join(part for part in (choice.transport, choice.data, choice.messages, environment) if part)
+        ", ".join(
+            filter(
+                None,
+                (names.get(choice.transport, choice.transport), choice.data, choice.messages, environment),
+            )
+        )
         for choice, environment in order
     ]
     return in_rows(title_of(members[0]), CAPTION, Axis("time", unit="ns"), rows, series)
@@ -191,7 +206,7 @@ def _beside_published(results: Sequence[Result]) -> Table | None:
         *("published times", "where"),
     )
     note = "the ratio of the time before to the time after; published on four MI300A, of whole runs"
-    return Table("Beside schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), note)
+    return Table("Compared with schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), (note,))
 
 
 def _gains_here(gain: PublishedGain, results: Sequence[Result]) -> Iterator[tuple[Claim, Result]]:
@@ -221,6 +236,7 @@ def _size(cell: Result) -> Hashable:
 def best_over_staging(index: Index) -> Iterator[Finding]:
     """Compares the fastest choice of transport and memory with host staging, for each problem."""
     as_asked = [cell for cell in applications(index.between_ranks) if not _fell_back(cell)]
+    called = _transport_names(index)
     for members in group_by(as_asked, _timed_problem).values():
         naive = [
             cell
@@ -230,7 +246,7 @@ def best_over_staging(index: Index) -> Iterator[Finding]:
         best = min(members, key=lambda cell: cell.value)
         if not naive or best is naive[0]:
             continue
-        names = said(naive[0]), said(best)
+        names = _named(naive[0], called), _named(best, called)
         claim = compare(naive[0], best, kind=TRANSPORT.name, ways=len(members), match=_size, names=names)
         if not claim.leads:
             continue
@@ -240,8 +256,8 @@ def best_over_staging(index: Index) -> Iterator[Finding]:
             f"{what}, {timed_of(best)}: {names[0]} takes {longer(claim)} {names[1]}: {times[0]} vs {times[1]}"
         )
         detail = (
-            f"Ranks {members_of(best)}; out of {len(members)} choices of transport, memory and settings. The "
-            "pattern stands for an application's communication, not for the application."
+            f"Ranks {members_of(best)}; best of {len(members)} combinations of transport, memory and "
+            f"settings. The pattern reproduces an application's communication, not the application."
         )
         about = what, timed_of(best), names
         yield finding(title, detail, Priority.HALO_TRANSPORT, (naive[0], best), (claim,), about=about)
@@ -251,10 +267,11 @@ def _timed_problem(cell: Result) -> Hashable:
     return problem(cell), timed_of(cell)
 
 
-def said(cell: Result) -> str:
-    """'mpi-staged', 'xccl with registered > device memory'."""
+def _named(cell: Result, names: Mapping[str, str]) -> str:
+    """'staged MPI', 'NCCL with registered > device memory'."""
     choice = choice_of(cell)
     plain = choice.data == choice.messages == "device"
     ends = dict.fromkeys((choice.data, choice.messages))
-    parts = [choice.transport if plain else f"{choice.transport} with {' > '.join(ends)} memory"]
+    name = names.get(choice.transport, choice.transport)
+    parts = [name if plain else f"{name} with {' > '.join(ends)} memory"]
     return ", ".join(filter(None, (*parts, cell.variant.environment)))

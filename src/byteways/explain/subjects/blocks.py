@@ -12,10 +12,10 @@ from byteways.explain.best.decisions import Place
 from byteways.explain.best.wording_blocks import faster_up_to, in_short, never_faster, usual_example, where
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import rate, way
+from byteways.explain.claims.phrases import rate
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.grids import table_of_results
+from byteways.explain.display.grids import grid_of
 from byteways.explain.display.table import Table
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
@@ -75,17 +75,17 @@ def _table(place: Place, variant: Variant, cells: Cells, suffix: str) -> Table:
     counts = sorted({blocks.count for blocks in cells})
     sizes = sorted({blocks.block_bytes for blocks in cells})
     names = [f"{count:,}" for count in counts], [format_size(size) for size in sizes]
-    at = {
-        (f"{blocks.count:,}", format_size(blocks.block_bytes)): max(some, key=lambda cell: cell.value)
+    members = (
+        (f"{blocks.count:,}", format_size(blocks.block_bytes), max(some, key=lambda cell: cell.value))
         for blocks, some in cells.items()
-    }
+    )
     calls = [(blocks, call) for blocks, some in cells.items() if (call := call_ns(pool(some))) is not None]
     note = ""
     if calls:
         blocks, call = max(calls, key=lambda one: (one[0].count, -one[0].block_bytes))
         note = f"the call for {blocks} takes {short_time(call)}"
-    title = f"{PAIR_KINDS[place.kind]}, {way(variant)}{suffix}"
-    return table_of_results(title, "blocks \\ size of a block", names, at, note=note)
+    title = f"{PAIR_KINDS[place.kind]}, {variant.name}{suffix}"
+    return grid_of(title, "blocks \\ size of a block", members, names, notes=(note,) if note else ())
 
 
 def _charts(place: Place, methods: dict[Variant, Cells], suffix: str) -> Iterator[Chart]:
@@ -100,7 +100,7 @@ def _charts(place: Place, methods: dict[Variant, Cells], suffix: str) -> Iterato
                 if blocks.count == count
             )
             if len(points) > 1:
-                lines.append(Series(way(variant), points))
+                lines.append(Series(variant.name, points))
         if lines:
             of_memory = f", {memory} memory" if memory else ""
             title = f"{PAIR_KINDS[place.kind]}, {count:,} blocks{of_memory}{suffix}"
@@ -127,7 +127,7 @@ def _crossover_table(found: Sequence[Crossovers]) -> Table:
     headings = ("between", "kernel-blocks beside", *(f"{count:,} blocks" for count in counts))
     note = "The block sizes between which the lead of the kernel ends; none: it leads at no size"
     title = "Up to which block size a kernel leads"
-    return Table(title, headings, tuple(rows), tuple(range(2, len(headings))), note)
+    return Table(title, headings, tuple(rows), tuple(range(2, len(headings))), (note,))
 
 
 def changes(index: Index) -> Iterator[Finding]:

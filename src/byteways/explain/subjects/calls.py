@@ -40,6 +40,15 @@ class CallCost:
     cells: tuple[Result, ...]  # all cells that these values come from
     claim: Claim | None  # time per operation, isolated versus back to back
 
+    @property
+    def interface(self) -> str:
+        return self.cells[0].record.interface
+
+    @property
+    def plain_gpu_call(self) -> bool:
+        """Whether a GPU's runtime is called, without options."""
+        return self.cells[0].record.executor.startswith("gpu") and not _options(self.cells[0])
+
     def texts(self) -> tuple[str, ...]:
         return tuple(
             short_time(value) if value else "" for value in (self.behind_ns, self.submit_ns, self.waited_ns)
@@ -168,10 +177,8 @@ def _label(cell: Result, run: RecordedRun) -> str:
         what = {"event": "event round trip"}.get(record.interface, record.interface)
         return ", ".join(part for part in (f"{where}: {what}", options) if part)
     class_name = link_class(run.topology, cell)
-    memory = cell.variant.host_memory
-    parts = (PAIR_KINDS[kind(cell)], class_name, record.interface, record.access, memory, options)
-    warm = "warm" if record.cache == "warm" else ""
-    return ", ".join(part for part in (*parts, warm) if part and part != "local")
+    parts = (PAIR_KINDS[kind(cell)], class_name, replace(cell.variant, options=options).name)
+    return ", ".join(part for part in parts if part)
 
 
 def _row(cost: CallCost) -> tuple[str, ...]:
@@ -198,7 +205,7 @@ def _charts(small: Sequence[CallCost]) -> tuple[Chart, ...]:
 def launches(index: Index) -> Iterator[Finding]:
     """Reports the launch overhead of an empty kernel on a GPU."""
     for cost in call_costs(index.ranked, index):
-        if cost.label == "GPU: launch" and (said := _paces(cost)):
+        if cost.interface == "launch" and cost.plain_gpu_call and (said := _paces(cost)):
             title = f"GPU kernel launch: {said}"
             yield finding(
                 title,
@@ -213,7 +220,7 @@ def launches(index: Index) -> Iterator[Finding]:
 def small_copies(index: Index) -> Iterator[Finding]:
     """Reports the copy that slows down most when isolated, at its smallest size."""
     copies = copy_costs(index.ranked, index)
-    whole = [cost for cost in copies if cost.behind_ns and cost.waited_ns and ", copy," in cost.label]
+    whole = [cost for cost in copies if cost.behind_ns and cost.waited_ns and cost.interface == "copy"]
     if not whole:
         return
     least = min(cost.size_bytes for cost in whole)
@@ -238,4 +245,4 @@ def _paces(cost: CallCost) -> str:
 
 
 def _submit(cost: CallCost) -> str:
-    return f"Enqueueing one takes the host {short_time(cost.submit_ns)}." if cost.submit_ns else ""
+    return f"Enqueueing one takes {short_time(cost.submit_ns)} of host time." if cost.submit_ns else ""

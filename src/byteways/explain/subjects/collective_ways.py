@@ -77,7 +77,7 @@ def _table(title: str, by_way: dict[tuple[str, str], list[Result]]) -> Table:
     figures = tuple(range(len(ways) + 1))
     assumed = any("assumed" in (cell.record.rests_on or ()) for cells in by_way.values() for cell in cells)
     note = note_of(rows, NOTE, "based on assumed parameters of the model" if assumed else "")
-    return Table(f"{title}: time by library, µs", headings, tuple(rows), figures, note)
+    return Table(f"{title}: time by library, µs", headings, tuple(rows), figures, (note,))
 
 
 def _time(cells: Sequence[Result]) -> str:

@@ -34,13 +34,13 @@ from byteways.plan.options import TIMING
 from byteways.plan.osu import OSU, osu_bytes
 from byteways.units import format_size
 
-INTRODUCTION = "Operations of all ranks, each table by one library; the time is that of the last rank."
+INTRODUCTION = "Collectives of all ranks, one table per library. The time is that of the slowest rank."
 #: Table notes: what each timing means.
 TIMINGS = {
     "pipelined": "Pipelined: operations follow each other without a pause",
     "isolated": "Isolated: one operation at a time, each from a common start of all ranks",
-    OSU: "As OSU's programs: the mean of a fixed number of calls, with an untimed barrier after each, and of "
-    "that the mean over all ranks; sizes are those that the programs print",
+    OSU: "Timed as in OSU's programs: the mean over a fixed number of calls, with an untimed barrier after "
+    "each, averaged over all ranks; sizes are as the programs print them",
 }
 BUS = (
     "Bus bandwidth as nccl-tests defines it: size over time, times a factor that depends on the operation "
@@ -147,14 +147,14 @@ def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> 
     told = (f"a barrier takes {value} µs" for value in barriers_us)
     note = note_of([*times, barriers_us], TIMINGS[timing(members[0])], versions(members), *told)
     return [
-        Table(f"{title}: time, µs", headings, tuple(times), figures, note),
+        Table(f"{title}: time, µs", headings, tuple(times), figures, (note,)),
         *_extremes(title, at, sizes, patterns),
         Table(
             f"{title}: bus bandwidth, GB/s",
             headings,
             tuple(rates),
             figures,
-            note_of(rates, BUS, versions(members)),
+            (note_of(rates, BUS, versions(members)),),
             tuple(shares),
         ),
     ]
@@ -174,7 +174,7 @@ def _extremes(
             figures = tuple(range(len(patterns) + 1))
             headings = ("size", *patterns)
             name = f"{title}: {said} over ranks, µs"
-            tables.append(Table(name, headings, tuple(rows), figures, note_of(rows)))
+            tables.append(Table(name, headings, tuple(rows), figures, (note_of(rows),)))
     return tables
 
 
@@ -204,7 +204,7 @@ def _choices(title: str, members: Sequence[Result]) -> list[Table]:
     ]
     sources = [(cell.record.library_choice or {}).get("source") for cell in members]
     note = "; ".join(dict.fromkeys(f"by {source}" for source in sources if source))
-    return [Table(f"{title}: choice of the library", ("size", *patterns), tuple(lines), note=note)]
+    return [Table(f"{title}: choice of the library", ("size", *patterns), tuple(lines), notes=(note,))]
 
 
 def _choice(cell: Result) -> str:
@@ -238,7 +238,7 @@ def _barriers(waited: Sequence[Result]) -> Table:
         for cell in sorted(waited, key=lambda cell: (label_order(members_of(cell)), timing(cell)))
     ]
     headings = ("ranks", "timing", "settings", "time, µs")
-    return Table("Barrier", headings, tuple(rows), (3,), note_of(rows))
+    return Table("Barrier", headings, tuple(rows), (3,), (note_of(rows),))
 
 
 def _charts(title: str, members: Sequence[Result]) -> list[Chart]:

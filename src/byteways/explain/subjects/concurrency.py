@@ -11,7 +11,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare, summed
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority, if_assumed, worth
-from byteways.explain.claims.phrases import gb, of_peak, rate, sentence, way
+from byteways.explain.claims.phrases import gb, of_peak, rate, sentence
 from byteways.explain.claims.wording import largest, less, losing_most, no_loss, part_kept
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count, listed
@@ -96,7 +96,7 @@ def _bidirectional_sum(where: str, size: int, ranking: Ranking) -> Finding:
     """Reports the bidirectional sum if single directions were not measured."""
     best = ranking.group
     title = (
-        f"{where}, bidirectional {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s in total"
+        f"{where}, bidirectional {ranking.variant.name} {moves_most(ranking)} {rate(best)} GB/s in total"
         f"{of_peak(best)}"
     )
     detail = f"{format_size(size)}, {count(len(best.cells), 'pair')}.{others_of(ranking)}"
@@ -110,7 +110,7 @@ def _bidirectional_lost(
 ) -> Finding | None:
     """Reports the loss of bidirectional transfers, or that it is negligible; None if inconclusive."""
     variant = both.cells[0].variant
-    detail = f"{format_size(size)}, {way(variant)}, {count(len(both.cells), 'pair')}."
+    detail = f"{format_size(size)}, {variant.name}, {count(len(both.cells), 'pair')}."
     moves = f"bidirectional {variant.interface} reaches {rate(both)} GB/s in total"
     if claim.trails:
         title = f"{where}, {moves}, {less(claim)} than the two directions alone ({rate(alone)})"
@@ -177,7 +177,7 @@ def _fan_finding(
     """
     best = ranking.group
     hub_is_cpu = not _hub(best.cells[0]).startswith("gpu")
-    title = f"{_fan_words(best)}{links} at once: {way(ranking.variant)} {moves_most(ranking)}"
+    title = f"{_fan_words(best)}{links} at once: {ranking.variant.name} {moves_most(ranking)}"
     title += f" {rate(best)} GB/s in total{of_peak(best)}"
     compared = compare_with_alone(index, best.cells)
     results, claims = [best], [rival.claim for rival in ranking.rivals]
@@ -191,7 +191,7 @@ def _fan_finding(
             claims.insert(0, claim)
     detail = _fan_detail(index, best.cells[0], members) + others_of(ranking)
     ways = group_by(partial, lambda cell: cell.variant).items()
-    unlike = [f"{way(variant)} {rate(pool(cells))}" for variant, cells in ways if cells[0] not in best.cells]
+    unlike = [f"{variant.name} {rate(pool(cells))}" for variant, cells in ways if cells[0] not in best.cells]
     if unlike:
         detail += f" Only partly overlapped, so not compared: {listed(unlike)} GB/s."
     return finding(
@@ -228,7 +228,7 @@ def _fan_words(best: ResultGroup) -> str:
 
 
 def _fan_detail(index: Index, widest: Result, members: list[Result]) -> str:
-    text = f"{format_size(widest.record.size_bytes)}, {way(widest.variant)}."
+    text = f"{format_size(widest.record.size_bytes)}, {widest.variant.name}."
     alike = widest.variant, widest.record.size_bytes, _hub(widest)
     equal = [cell for cell in members if (cell.variant, cell.record.size_bytes, _hub(cell)) == alike]
     widths = group_by(equal, lambda cell: len(cell.record.flows))
@@ -265,10 +265,10 @@ def all_pairs(index: Index) -> Iterator[Finding]:
         return
     best = ranking.group
     title = (
-        f"All pairs at once: {way(ranking.variant)} {moves_most(ranking)} {rate(best)} GB/s in total"
+        f"All pairs at once: {ranking.variant.name} {moves_most(ranking)} {rate(best)} GB/s in total"
         f"{of_peak(best)}"
     )
-    detail = f"{format_size(size)}, {way(ranking.variant)}, {count(flows, 'flow')}."
+    detail = f"{format_size(size)}, {ranking.variant.name}, {count(flows, 'flow')}."
     rates = list(best.cells[0].directions.values())
     if rates:
         detail += _each(rates)
@@ -298,7 +298,7 @@ def interference(index: Index) -> Iterator[Finding]:
         f"{path} keeps {part_kept(claim)} of its bandwidth with {others} running: {rate(cell)} of "
         f"{rate(alone)} GB/s"
     )
-    detail = f"{format_size(cell.record.size_bytes)}, {way(cell.variant)}."
+    detail = f"{format_size(cell.record.size_bytes)}, {cell.variant.name}."
     if len(slowed) > 1:
         detail += f" {largest(f'loss of {len(slowed)} disturbed flows')}"
     yield finding(title, detail, Priority.DISTURBED_FLOW, (cell, alone), [entry[0] for entry in slowed])

@@ -75,10 +75,10 @@ def _bottlenecks(explained: Sequence[Explanation], voice: Voice) -> Table:
                 )
             )
     headings = ("bottleneck", f"{voice.measured} limit, GB/s", "interface, size", "cases", "example, GB/s")
-    note = "“or” joins resources that this run cannot tell apart"
+    note = "“or” joins resources that this run cannot distinguish"
     if any(each_bottleneck.resource.hidden for each in explained for each_bottleneck in each.bottlenecks):
         note += ". A shared resource without a name may be a PCIe switch that the topology does not show"
-    return Table("Bottlenecks", headings, tuple(rows), (1, 3), note)
+    return Table("Bottlenecks", headings, tuple(rows), (1, 3), (note,))
 
 
 def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> Table:
@@ -104,7 +104,7 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
         rows.append(
             (
                 record.pattern,
-                f"{record.interface}, {record.access}{size}",
+                f"{worst.cell.variant.name}{size}",
                 shortened(record.path),
                 str(len(members)),
                 gb(sum(worst.alone)),
@@ -119,14 +119,15 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
         "limited by, remarks",
     )
     note = (
-        "GB/s in total; of equivalent cases, the one farthest below prediction. ‘Limited by’ names what holds"
-        f" back a case at least {percent(1 - HELD_BACK)} below fair sharing, where it is identified"
+        "GB/s in total. Of equivalent cases, the one farthest below its prediction is shown. ‘Limited by’ "
+        f"names the bottleneck of a case at least {percent(1 - HELD_BACK)} below fair sharing, if it is "
+        "identified"
     )
     if predicted.lacking:
         lacking = count(predicted.lacking, "case")
         note += f"; {lacking} could not be predicted, as a flow was not {measured} alone"
     size_said = f", {format_size(sizes[0])}" if len(sizes) == 1 else ""
-    return Table(f"Predicted vs {measured}{size_said}", headings, tuple(rows), (3, 4, 5, 6, 7), note)
+    return Table(f"Predicted vs {measured}{size_said}", headings, tuple(rows), (3, 4, 5, 6, 7), (note,))
 
 
 def _order(case: Together) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import rate, way
+from byteways.explain.claims.phrases import rate
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, is_plain
@@ -72,14 +72,14 @@ def curve_dips(index: Index) -> Iterator[Finding]:
         cell, neighbours = deepest.cell, (deepest.smaller, deepest.larger)
         at = [f"{rate(neighbour)} at {format_size(neighbour.record.size_bytes)}" for neighbour in neighbours]
         title = (
-            f"{PAIR_KINDS[kind]}, {way(cell.variant)} dips at {format_size(cell.record.size_bytes)}: "
+            f"{PAIR_KINDS[kind]}, {cell.variant.name} dips at {format_size(cell.record.size_bytes)}: "
             f"{rate(cell)} GB/s, but {' and '.join(at)}"
         )
         more = f" {count(len(of_kind), 'such size')} on all paths." if len(of_kind) > 1 else ""
         detail = f"{cell.record.path}, in every round.{more}"
         results, claims = [cell, *neighbours], [_dip(neighbour, cell) for neighbour in neighbours]
         if other := _better_there(index, cell):
-            detail += f" {way(other.variant)} reaches {rate(other)} GB/s at this size."
+            detail += f" {other.variant.name} reaches {rate(other)} GB/s at this size."
             results.append(other)
         yield finding(title, detail, Priority.CURVE_DIP, results, claims)
 

@@ -12,7 +12,6 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding, notice
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import way
 from byteways.explain.claims.wording import least_energy
 from byteways.explain.display.table import Table
 from byteways.explain.display.topic import Topic
@@ -226,7 +225,7 @@ def _ranked(alike: Sequence[Energy]) -> Finding:
 
 
 def _beside(other: Energy, first: Energy, ways: int) -> Claim:
-    names = way(other.cell.variant), way(first.cell.variant)
+    names = other.cell.variant.name, first.cell.variant.name
     return compare(other.cell, first.cell, kind="energy", ways=ways, quantity="energy", names=names)
 
 
@@ -248,13 +247,13 @@ def _named(ways: Sequence[Energy]) -> str:
         return str(values.pop()) if len(values) == 1 else ""
 
     parts = ("access", "options", "environment", "cache")
-    return way(replace(variants[0], **{part: common(part) for part in parts}))
+    return replace(variants[0], **{part: common(part) for part in parts}).name
 
 
 def _figure(result: Energy) -> str:
     """'copy 0.453 J (0.39 to 0.51)'."""
     interval = f"{three_digits(result.low)} to {three_digits(result.high)}"
-    return f"{way(result.cell.variant)} {three_digits(result.joules_per_gb)} J ({interval})"
+    return f"{result.cell.variant.name} {three_digits(result.joules_per_gb)} J ({interval})"
 
 
 def no_energy(index: Index) -> Iterator[Finding]:

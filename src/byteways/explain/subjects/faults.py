@@ -24,7 +24,7 @@ from byteways.units import format_size
 #: Warnings that void the meaning of a result, with the finding's title.
 GRAVE = {
     "unexpected-path": "Link counters do not match the bytes moved in {cases}",
-    "page-size": "The memory is on pages of another size than its kind means in {cases}",
+    "page-size": "The memory does not have pages of the expected size in {cases}",
 }
 
 

@@ -8,7 +8,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import gb, way
+from byteways.explain.claims.phrases import gb
 from byteways.explain.claims.wording import difference
 from byteways.explain.display.chart import Axis, Chart, Point, Series, in_rows, of_rows
 from byteways.explain.display.grids import grid_of
@@ -25,8 +25,8 @@ INTRODUCTION = (
     "device that touched first."
 )
 CAPTION = (
-    "What to see: rows whose bars differ, where placement by the first touch decides. A row is a transfer "
-    "and the memory of its host buffer, a colour the device that touched its pages first."
+    "What to see: where the bars of a row differ, first-touch placement matters. A row is a transfer and "
+    "the memory of its host buffer; a colour is the device that touched the pages first."
 )
 #: Least factor between the placements that a finding reports.
 LEAST_FACTOR = 1.05
@@ -53,7 +53,7 @@ def first_touch_tables(results: Sequence[Result]) -> list[Table]:
         return *what, setting.cache, setting.options, setting.environment
 
     def title(members: Sequence[Result]) -> str:
-        return f"{members[0].variant.label(memory=False)}, {members[0].record.path}"
+        return f"{members[0].variant.named(memory=False)}, {members[0].record.path}"
 
     compared = [
         members
@@ -98,7 +98,7 @@ def _charts(tables: Iterable[Table]) -> Iterator[Chart]:
 def _transfer(results: Iterable[TableResult | None]) -> str:
     cell = next(result.result for result in results if result)
     record = cell.record
-    return f"{cell.variant.label(memory=False)}, {record.path}, {format_size(record.size_bytes)}"
+    return f"{cell.variant.named(memory=False)}, {record.path}, {format_size(record.size_bytes)}"
 
 
 def _bar(shown: TableResult | None) -> Point | None:
@@ -130,5 +130,5 @@ def matters(index: Index) -> Iterator[Finding]:
     claim, fast, slow = max(differing, key=lambda entry: entry[0].gain)
     record = fast.record
     title = f"First touch matters: on {record.executor}, {difference(claim)}"
-    detail = f"{way(fast.variant)} by {record.executor}, {record.path}, {format_size(record.size_bytes)}."
+    detail = f"{fast.variant.name} by {record.executor}, {record.path}, {format_size(record.size_bytes)}."
     yield finding(title, detail, Priority.FIRST_TOUCH, (fast, slow), [entry[0] for entry in differing])

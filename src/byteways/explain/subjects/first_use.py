@@ -16,8 +16,8 @@ from byteways.units import format_size
 #: What may be new, and how the table says so.
 NEW = {"memory": "buffers", "connection": "connection"}
 NOTE = (
-    "the first operation of a case, until the last rank has ended it: a round trip, or a message with its "
-    "acknowledgement; later: a round trip, or a message among those in flight"
+    "first: the first operation of a case, until the slowest rank completes it (a round trip, or a message "
+    "with its acknowledgement); later: a round trip, or one of the messages in flight"
 )
 #: Kinds of operation, by the metric of the interface.
 _KINDS = {"latency": "round trip", "bandwidth": "message"}
@@ -40,7 +40,7 @@ def tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
         )
     if rows:
         headings = ("size", "operation", "first, µs", "later, µs", "new")
-        yield Table(f"{title}: first use", headings, tuple(rows), (0, 2, 3), NOTE)
+        yield Table(f"{title}: first use", headings, tuple(rows), (0, 2, 3), (NOTE,))
 
 
 def _kind(cell: Result) -> str:

@@ -10,7 +10,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, cpu_threads, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import rate, sentence, way, with_span
+from byteways.explain.claims.phrases import rate, sentence, with_span
 from byteways.explain.claims.wording import difference, faster, no_difference, percents_slower, slower
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, broadest_size, largest_common_size
@@ -44,7 +44,7 @@ def memory_kinds(index: Index) -> Iterator[Finding]:
         )
         inside = name in ("cpu", "cpu-cpu")
         title = f"{lead}, {difference(claim)}"
-        detail = f"{way(_but_memory(fast.cells[0].variant))}, {format_size(fast.cells[0].record.size_bytes)}."
+        detail = f"{_but_memory(fast.cells[0].variant).name}, {format_size(fast.cells[0].record.size_bytes)}."
         detail += _engines(claim, fast, slow)
         priority = Priority.HOST_MEMORY_KINDS_INSIDE if inside else Priority.HOST_MEMORY_KINDS
         yield finding(title, detail, priority, (fast, slow), claims)
@@ -134,7 +134,7 @@ def streaming(index: Index) -> Iterator[Finding]:
     )
     # Why is not measured: whether a store reads the line first depends on the processor.
     reason = " Non-temporal stores can avoid the read for ownership." if claim.leads else ""
-    detail = f"{way(streamed.variant)} on {streamed.record.path}.{reason}"
+    detail = f"{streamed.variant.name} on {streamed.record.path}.{reason}"
     yield finding(title, detail, Priority.STREAMING_STORES, (streamed, ordinary), [claim])
 
 
@@ -178,7 +178,7 @@ def far_memory(index: Index) -> Iterator[Finding]:
         f"{worst.record.interface} reaches {rate(worst)} GB/s on {worst.record.path}, "
         f"{rate(alone[worst.source.device])} within {worst.source.device}"
     )
-    detail = f"{format_size(worst.record.size_bytes)}, {way(worst.variant)}."
+    detail = f"{format_size(worst.record.size_bytes)}, {worst.variant.name}."
     if len(kept) > 1:
         detail += f" Over {len(kept)} paths the median keeps {100 * median(kept):.0f} % of the local rate."
     yield finding(title, detail, Priority.FAR_MEMORY, (away_, own_), [entry[0] for entry in differing])

@@ -141,7 +141,7 @@ def topic(index: Index) -> Topic | None:
     )
     tables = []
     if rows := tuple(_row(pair, index.voice) for pair in pairs if pair.together):
-        tables.append(Table("", headings, rows, (2, 3, 4, 5, 6, 7), note))
+        tables.append(Table("", headings, rows, (2, 3, 4, 5, 6, 7), (note,)))
     if separate := [pair for pair in pairs if not pair.together]:
         tables.append(_not_simultaneous_table(separate, index.voice))
     return Topic("slowdown", "Slowdown by concurrent transfers", lead, tuple(tables))
@@ -155,7 +155,7 @@ def _not_simultaneous_table(pairs: Sequence[Slowdown], voice: Voice) -> Table:
     )
     note = "The two did not overlap, so these times and rates show each by itself, not a slowdown."
     rows = tuple(_not_simultaneous_row(pair, voice) for pair in pairs)
-    return Table("Without overlap", headings, rows, (2, 3, 4, 5, 6), note)
+    return Table("Without overlap", headings, rows, (2, 3, 4, 5, 6), (note,))
 
 
 def _not_simultaneous_row(pair: Slowdown, voice: Voice) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ class _Same:
 
     @property
     def said(self) -> str:
-        label = self.variant.label(memory=False)
+        label = self.variant.named(memory=False)
         return label if self.pattern == "unidirectional" else f"{label}, {self.pattern}"
 
 
@@ -136,9 +136,9 @@ def _table(place: str, members: Sequence[IpcComparison]) -> Table:
         "size",
         f"one process, {unit}",
         f"opened by IPC, {unit}",
-        "IPC beside one process",
+        "IPC compared with one process",
     )
-    return Table(place, headings, tuple(rows), (1, 2, 3), note_of(rows))
+    return Table(place, headings, tuple(rows), (1, 2, 3), (note_of(rows),))
 
 
 def _figure(result: ResultGroup, is_time: bool) -> str:

@@ -34,12 +34,13 @@ BEYOND = 4
 
 INTRODUCTION = (
     "Time of one dependent load (each address comes from the previous load), for the working set in each "
-    "title. Dark cells have long times."
+    "title. Darker cells are slower."
 )
 TITLE = "Latency hierarchy"
 LOAD_TIMES = Axis("time of a load", "log", "ns")
 CAPTION = (
-    "What to see: the factor from each level to the next, which is a distance on this axis. One dependent "
+    "What to see: the ratio between adjacent levels, shown as a distance on this logarithmic axis. One "
+    "dependent "
     "load along a random cycle; the whisker is the repeatability interval."
 )
 

@@ -163,8 +163,8 @@ def _load(cell: Result) -> float:
 
 
 INTRODUCTION = (
-    "Latency of one dependent load against the bandwidth of concurrent flows in the same window. Where "
-    "the curve turns up, requests queue."
+    "Latency of one dependent load against the bandwidth of concurrent flows in the same window. Where the "
+    "curve rises, requests queue."
 )
 #: Shown with simulated curves: a flat one is not a prediction.
 NO_QUEUES = " A machine model delays loads only in GPU memory, not in links or host memory."
@@ -217,7 +217,7 @@ def _table(curves: Sequence[LoadCurve], voice: Voice) -> Table:
     excluded_cases = sum(curve.without_window for curve in curves)
     excluded = count(excluded_cases, "case")
     note = f"Excludes {excluded} in which the latency {voice.measurement} and the load did not overlap."
-    return Table("", headings, tuple(rows), tuple(range(2, len(headings))), note if excluded_cases else "")
+    return Table("", headings, tuple(rows), tuple(range(2, len(headings))), (note if excluded_cases else "",))
 
 
 def _chart(walk: Walk, curves: Sequence[LoadCurve]) -> Chart:

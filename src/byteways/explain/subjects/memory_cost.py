@@ -170,8 +170,8 @@ def _gpu_memory(cell: Result) -> str:
 
 
 _INTRODUCTION = (
-    "Time of the calls that allocate, release or open memory, by the host's clock; undoing them between "
-    "samples is not included. Per GiB: increment from the smallest to the largest size; “none” where "
+    "Host time of the calls that allocate, release or open memory; undoing them between samples is not "
+    "included. Per GiB: increment from the smallest to the largest size; “none” where "
     "these two do not differ significantly."
 )
 
@@ -202,7 +202,7 @@ def _table(steps: Sequence[StepCost]) -> Table:
         rows.append((step.interface, step.memory, step.devices, step.options, *figures, per_gib))
     headings = ("step", "memory", "devices", "options", *(format_size(size) for size in sizes), "per GiB")
     note = "* has a warning" if any("*" in text for row in rows for text in row) else ""
-    return Table("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), note)
+    return Table("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), (note,))
 
 
 def _mark(cell: Result) -> str:
@@ -233,7 +233,7 @@ def _payoff_table(paid: Sequence[PayOff]) -> Table:
         "Never: copies of registered memory take more time than of pageable memory. Open: the intervals "
         "overlap."
     )
-    return Table("When registration pays off", headings, rows, (1, 2, 3, 4, 5), note)
+    return Table("When registration pays off", headings, rows, (1, 2, 3, 4, 5), (note,))
 
 
 def _charts(steps: Sequence[StepCost]) -> list[Chart]:

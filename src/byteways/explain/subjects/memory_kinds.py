@@ -10,6 +10,7 @@ from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, link_class, unidirectional
 from byteways.explain.results.summary import Result, group_by
+from byteways.explain.results.variants import issued_by
 from byteways.plan.case import Buffer
 from byteways.units import format_bandwidth, format_size
 
@@ -92,7 +93,7 @@ def _table(title: str, side: str, members: Sequence[Result]) -> Table | None:
         (f"{side} memory", "first touch", *(f"{column}, GB/s" for column in columns)),
         tuple(body),
         tuple(range(2, 2 + len(columns))),
-        "A stronger shade is closer to the column's maximum.",
+        ("A stronger shade is closer to the column's maximum.",),
         tuple(heat),
     )
 
@@ -107,5 +108,4 @@ def _row_of(cell: Result, side: str) -> tuple[str, str]:
 
 
 def _column_of(cell: Result) -> str:
-    access = "" if cell.record.access == "local" else f" as {cell.record.access}"
-    return f"{cell.record.interface}{access}"
+    return f"{cell.record.interface} {issued_by(cell.record.access)}".strip()

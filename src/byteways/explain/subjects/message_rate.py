@@ -30,8 +30,8 @@ from byteways.plan.interfaces import MULTI_PAIR
 from byteways.units import format_size
 
 INTRODUCTION = (
-    "The first half of the ranks sends, each to one rank of the second half, all at once, by MPI in windows, "
-    "as osu_mbw_mr does. The last pair to end sets the time."
+    "Each rank of the first half sends windows of MPI messages to one rank of the second half, all "
+    "concurrently, as in osu_mbw_mr. The slowest pair determines the time."
 )
 
 
@@ -54,7 +54,7 @@ def topic(index: Index) -> Topic | None:
     tables: list[Table] = []
     for key, members in alike.items():
         tables += _tables(", ".join(filter(None, key)), members)
-    return Topic("message-rate", "Messages of several pairs at once", INTRODUCTION, tuple(tables))
+    return Topic("message-rate", "Messages of several pairs concurrently", INTRODUCTION, tuple(tables))
 
 
 def _alike(cell: Result) -> tuple[str, str, str]:
@@ -76,7 +76,7 @@ def _table(title: str, members: Sequence[Result], figure: Callable[[Result], str
     ]
     headings = ("size", *(_pairs(count // 2) for count in counts))
     note = note_of(rows, AS_OSU * as_osu(members), versions(members))
-    return Table(title, headings, tuple(rows), tuple(range(len(headings))), note)
+    return Table(title, headings, tuple(rows), tuple(range(len(headings))), (note,))
 
 
 def _pairs(count: int) -> str:
@@ -115,7 +115,7 @@ def message_rate(index: Index) -> Iterator[Finding]:
             claim = compare(
                 most, alone, kind=MULTI_PAIR, match=lambda cell: cell.record.size_bytes, names=names
             )
-            title += f"; beside one pair: {difference_text(claim)}"
+            title += f"; compared with one pair: {difference_text(claim)}"
             detail += f". One pair alone: {_supported(alone)} million"
             results.append(alone)
             claims.append(claim)

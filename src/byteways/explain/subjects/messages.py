@@ -43,10 +43,10 @@ from byteways.plan.options import WINDOW
 from byteways.units import format_size
 
 INTRODUCTION = (
-    "Messages from one rank to another; each table and each line is of one library. Latency is half of a "
-    "round trip, one message at a time. Bandwidth by MPI is of messages in windows: the receiver "
-    "acknowledges a window before the sender starts the next. Bandwidth by NCCL or RCCL is of messages "
-    "enqueued back to back on both GPUs. Bidirectional is the sum of both directions."
+    "Messages from one rank to another, one library per table and line. Latency is half of a round trip, "
+    "one message at a time. For bandwidth, MPI sends windows of messages: the receiver acknowledges a "
+    "window before the sender starts the next. NCCL and RCCL enqueue messages back to back on both GPUs. "
+    "Bidirectional is the sum of both directions."
 )
 #: From this number of paths of one class on, they share a table with their median.
 MOST_PATHS = 3
@@ -190,7 +190,7 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Table
     shown = len(headings) if windows else len(headings) - 1
     rows = [row[:shown] for row in rows]
     note = note_of(rows, AS_OSU * as_osu(members), versions(members))
-    return Table(title, headings[:shown], tuple(rows), tuple(range(shown)), note)
+    return Table(title, headings[:shown], tuple(rows), tuple(range(shown)), (note,))
 
 
 def _charts(title: str, members: Sequence[Result], plain: Sequence[Result]) -> list[Chart]:
@@ -213,9 +213,7 @@ def _charts(title: str, members: Sequence[Result], plain: Sequence[Result]) -> l
 
 
 def _label(cell: Result) -> str:
-    label = cell.variant.label(memory=False, access=not between_ranks(cell))
-    if between_ranks(cell):
-        label = library(cell) + label.removeprefix(cell.record.interface)
+    label = cell.variant.named(library(cell) if between_ranks(cell) else None, memory=False)
     if uses_ipc(cell):
         label += ", IPC"
     return f"{label}, sum of both directions" if cell.record.pattern == "bidirectional" else label

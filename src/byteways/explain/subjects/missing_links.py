@@ -28,12 +28,11 @@ def missing_link(index: Index) -> Iterator[Finding]:
     ends = sorted({end for pair in pairs for end in pair})
     first = next(end for end in ends if all(end in pair for pair in pairs))
     rest = listed([end for end in ends if end != first])
-    title = f"No direct link joins {first} to {rest}, as {classes} joins all other GPUs"
+    title = f"No direct link connects {first} to {rest}, although {classes} connects all other GPUs"
     ways = listed(list(dict.fromkeys(_way(topology, *pair) for pair in pairs)))
     detail = (
-        f"Traffic between them is routed over {ways}. This is what a link that is down looks like: check "
-        "the state of the "
-        "links (nvidia-smi nvlink --status, amd-smi xgmi)."
+        f"Traffic between them is routed over {ways}. A link that is down looks like this: check the link "
+        f"state (nvidia-smi nvlink --status, amd-smi xgmi)."
     )
     yield notice(title, detail, Priority.MISSING_LINK)
 

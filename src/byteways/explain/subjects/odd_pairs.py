@@ -20,7 +20,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import rate, span, way
+from byteways.explain.claims.phrases import rate, span
 from byteways.explain.claims.wording import less
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
@@ -208,7 +208,7 @@ def _slow_part(index: Index, own: Sequence[Groups], names: Sequence[str]) -> Fin
     others = "the others" if len(groups.fast.cells) + len(cells) == groups.of else f"{len(groups.fast.cells)}"
     shared = f"; {'both' if len(cells) == 2 else f'all {len(cells)}'} use it" if len(cells) > 1 else ""
     title = (
-        f"{name} is slow: {way(cells[0].variant)} reaches {rate(groups.slow)} GB/s on {len(cells)} of "
+        f"{name} is slow: {cells[0].variant.name} reaches {rate(groups.slow)} GB/s on {len(cells)} of "
         f"{count(groups.of, 'pair')} of {index.link_class(cells[0])}, {rate(groups.fast)} on {others} "
         f"({less(groups.claim)}){shared}"
     )
@@ -235,7 +235,7 @@ def _outliers(index: Index, found: Sequence[Groups]) -> Finding:
         key=lambda one: (_hops(index, pool([one[1]])), -one[0].gain),
     )
     title = (
-        f"{cell.record.path} is an outlier: {way(cell.variant)} gets {rate(cell)} GB/s where "
+        f"{cell.record.path} is an outlier: {cell.variant.name} gets {rate(cell)} GB/s where "
         f"{count(len(groups.fast.cells), 'pair')} of {index.link_class(cell)} get {rate(groups.fast)} "
         f"({less(claim)})"
     )

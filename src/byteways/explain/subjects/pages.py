@@ -9,7 +9,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding, notice
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import rate, way
+from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import fastest_by_size, longer
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
@@ -191,7 +191,7 @@ def _table(sizes: Sequence[Compared]) -> Table:
         tuple(headings[index] for index in columns),
         tuple(tuple(row[index] for index in columns) for row in rows),
         tuple(place for place, index in enumerate(columns) if index != words),
-        note,
+        (note,),
     )
 
 
@@ -258,7 +258,7 @@ def prefetching(index: Index) -> Iterator[Finding]:
         assert last.explicit is not None
         title = (
             f"Prefetching {last.ways[PREFETCH].cells[0].record.path} takes {longer(claim)} "
-            f"{way(last.explicit.cells[0].variant)}: {rate(last.ways[PREFETCH])} vs "
+            f"{last.explicit.cells[0].variant.name}: {rate(last.ways[PREFETCH])} vs "
             f"{rate(last.explicit)} GB/s at {format_size(last.size_bytes)}"
         )
         gains.append((claim, title, last))

@@ -125,7 +125,14 @@ def _matrix(
 ) -> Table:
     greatest = max(at.values())
     return shaded(
-        title, corner, (names, names), at, three_digits, lambda half: half / greatest, missing="", note=note
+        title,
+        corner,
+        (names, names),
+        at,
+        three_digits,
+        lambda half: half / greatest,
+        missing="",
+        notes=(note,),
     )
 
 
@@ -164,7 +171,7 @@ def _classes(members: Sequence[Result], topology: Topology) -> Table:
         rows.append((name, str(len(pairs)), *(format_time(value) for value in spread)))
     headings = ("cores of", "pairs", "least", "median", "most")
     note = "Cores that share a cache are assumed to have consecutive numbers."
-    return Table("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), note)
+    return Table("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), (note,))
 
 
 def _core_matrix(members: Sequence[Result], voice: Voice) -> Table:
@@ -278,7 +285,7 @@ def cores(index: Index) -> Iterator[Finding]:
         f"({three_digits(halves[0])} to {three_digits(halves[-1])} ns)"
     )
     if near:
-        title += f"; {count(len(near), 'pair')} of {len(halves)} have less than half of that"
+        title += f"; {count(len(near), 'pair')} of {len(halves)} are faster than half of that"
     devices = listed(list(dict.fromkeys(cell.record.executor for cell in members)))
     detail = f"One way, median of {count(len(halves), 'pair')} of cores of {devices}."
     if near:

@@ -9,7 +9,7 @@ from byteways.explain.claims.claim import TIE
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import rate, sentence, way
+from byteways.explain.claims.phrases import rate, sentence
 from byteways.explain.claims.wording import less, tie
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
@@ -48,7 +48,7 @@ def _of(index: Index, decision: Decision) -> Iterator[Finding]:
     else:
         return
     detail = sentence(
-        f"{format_size(decision.size_bytes)}, {way(decision.variant)}, {count(len(far.cells), 'path')} from "
+        f"{format_size(decision.size_bytes)}, {decision.variant.name}, {count(len(far.cells), 'path')} from "
         f"farther domains and {len(near.cells)} from the nearest; each GPU is compared with itself."
     )
     yield finding(title, detail, Priority.PLACEMENT, (far, near), (claim,))

@@ -15,8 +15,8 @@ from byteways.units import format_size
 
 CAPTION = (
     "What to see: bars that end before their tick. The bar is the sum over all flows with its interval, the "
-    "tick the prediction from single-flow rates under fair sharing of links; of equal cases, the one "
-    "farthest below its prediction. The percentage is reached of predicted."
+    "tick the prediction from single-flow rates under fair sharing of links; of equivalent cases, the one "
+    "farthest below its prediction is shown. The percentage is the sum relative to the prediction."
 )
 #: Maximum number of devices that a path lists before they are counted instead.
 MOST_LISTED_DEVICES = 3

@@ -15,11 +15,11 @@ from byteways.plan.options import ACCESS_BYTES
 from byteways.units import format_size
 
 INTRODUCTION = (
-    "Independent accesses to random places of one buffer, each place once in an operation. One billion "
-    "updates per second are one GUPS; HPCC RandomAccess makes updates of 8 bytes, over half of the memory. "
-    "An update reads and writes, and its bandwidth counts both."
+    "Independent accesses to random addresses of one buffer; an operation accesses each address once. One "
+    "GUPS is one billion updates per second; HPCC RandomAccess updates 8 bytes at a time over half of the "
+    "memory. An update reads and writes, and its bandwidth counts both."
 )
-NOTE = "Peaks are sequential; a transaction moves 32 or 64 bytes, of which smaller accesses waste the rest"
+NOTE = "Peaks are for sequential access; transactions move 32 or 64 bytes, so smaller accesses waste a part"
 HEADINGS = (
     *("threads of, memory", "interface", "size", "access, B", "settings"),
     *("GB/s", "of peak", "10⁹ accesses/s"),
@@ -48,7 +48,7 @@ def topic(index: Index) -> Topic | None:
         return None
     rows = tuple(map(_row, sorted(cells, key=_order)))
     note = note_of(rows, NOTE)
-    table = Table("Random access", HEADINGS, rows, (2, 3, 5, 6, 7), note)
+    table = Table("Random access", HEADINGS, rows, (2, 3, 5, 6, 7), (note,))
     return Topic("random-access", "Random access", INTRODUCTION, (table,))
 
 

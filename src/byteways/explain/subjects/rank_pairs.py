@@ -58,7 +58,7 @@ def _tables(pairs: ResultsByRankPair, size: str, is_latency: bool) -> Iterator[T
     notes = [versions([*pairs.values()])]
     between = {ends: cell for ends, cell in pairs.items() if ends[0] != ends[1]}
     if len(between) < len(pairs):
-        notes.append("the diagonal is of two ranks on one GPU, whose memory limits it")
+        notes.append("the diagonal has two ranks on one GPU, limited by its memory")
     ends = sorted({end for pair in pairs for end in pair}, key=label_order)
     title = f"{how}: {what} of every pair of ranks at {size}"
     yield from absolute_and_relative(title, unit, pairs, between, (ends, ends), notes)

@@ -10,6 +10,7 @@ from byteways.explain.display.table import Table, shaded
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind
 from byteways.explain.results.summary import Part, Result, ResultGroup
+from byteways.explain.results.variants import LIBRARY_NAMES
 from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.plan.options import TIMING
 from byteways.plan.osu import OSU
@@ -31,13 +32,13 @@ BETWEEN_HOSTS = {
 }
 #: What an interface is called that needs no library beside MPI, and one whose records do not tell which of
 #: both vendors' it was.
-MPI, UNKNOWN_LIBRARY = "MPI", "NCCL or RCCL"
+MPI = LIBRARY_NAMES["mpi"]
 #: Our own kernels and copies over peer memory.
 DIRECT_INTERFACE = "direct"
 #: Suffix of a value with a warning, and the table note on it.
 MARK, MARKED = "*", "* has a warning (listed below)"
 #: Table note on messages that are timed as OSU's programs do.
-AS_OSU = "As OSU's programs: the mean over a loop of fixed length, by the clock of the first rank"
+AS_OSU = "Timed as in OSU's programs: the mean over a loop of fixed length, by the clock of the first rank"
 
 
 def as_osu(cells: Iterable[Result]) -> bool:
@@ -61,7 +62,7 @@ def library(cell: Result) -> str:
         return DIRECT_INTERFACE
     if not INTERFACES[cell.record.interface].library:
         return MPI
-    return (cell.record.evidence and cell.record.evidence.library) or UNKNOWN_LIBRARY
+    return (cell.record.evidence and cell.record.evidence.library) or LIBRARY_NAMES["xccl"]
 
 
 def versions(cells: Iterable[Result]) -> str:
@@ -145,11 +146,11 @@ def absolute_and_relative(
         half = Part(cell.value / 2, cell.low / 2, cell.high / 2)
         return us_figure(half, cell) if is_time else gb_figure(cell)
 
-    text = "best latency over that of the pair" if is_time else "bandwidth over the best"
+    text = "best latency divided by the pair's latency" if is_time else "bandwidth over the best"
     parts = (
         (f"{title}, {unit}", pairs, figure, tuple(notes)),
         (f"{title}, relative to the best", compared, lambda cell: percent(share(cell) or 0.0), (text,)),
     )
     for name, cells, formatted, below in parts:
         table = shaded(name, "from \\ to", names, cells, formatted, share)
-        yield replace(table, note=note_of(table.rows, *below, gaps))
+        yield replace(table, notes=(note_of(table.rows, *below, gaps),))

@@ -12,9 +12,9 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import of_peak, percent, rate, span, way
+from byteways.explain.claims.phrases import of_peak, percent, rate, span
 from byteways.explain.claims.wording import faster, faster_directly, least_gain, less
-from byteways.explain.display.grids import table_of_results
+from byteways.explain.display.grids import grid_of
 from byteways.explain.display.table import Table
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
@@ -87,8 +87,10 @@ def route_tables(results: Sequence[Result]) -> list[Table]:
     grids = []
     for members in group_by([cell for cell in cells if not _cut(cell)], _line).values():
         record = members[0].record
-        issued = f", {record.access}" if record.source[:3] == record.destination[:3] else ""
-        grids.append(_by_size(f"{record.source} > {record.destination}{issued}", members))
+        issued = members[0].variant.issued
+        grids.append(
+            _by_size(f"{record.source} > {record.destination}{', ' * bool(issued)}{issued}", members)
+        )
     for (_, how, _), members in group_by(
         [cell for cell in cells if _cut(cell)],
         lambda cell: (_line(cell), way_of(cell), cell.record.size_bytes),
@@ -102,8 +104,8 @@ def _by_size(title: str, members: Sequence[Result]) -> Table:
     ordered = sorted(members, key=lambda cell: (paths_in(cell), way_of(cell)))
     sizes = sorted({cell.record.size_bytes for cell in members})
     names = list(dict.fromkeys(map(way_of, ordered))), list(map(format_size, sizes))
-    at = {(way_of(cell), format_size(cell.record.size_bytes)): cell for cell in ordered}
-    return table_of_results(f"{title}, by number of paths", "paths \\ size", names, at)
+    at = ((way_of(cell), format_size(cell.record.size_bytes), cell) for cell in ordered)
+    return grid_of(f"{title}, by number of paths", "paths \\ size", at, names)
 
 
 def _by_pieces(title: str, members: Sequence[Result]) -> Table:
@@ -118,8 +120,8 @@ def _by_pieces(title: str, members: Sequence[Result]) -> Table:
     }
     pieces, depths = (sorted({key[axis] for key in at}) for axis in (0, 1))
     names = list(map(format_size, pieces)), list(map(str, depths))
-    named = {(format_size(piece), str(depth)): cell for (piece, depth), cell in at.items()}
-    return table_of_results(title, "piece \\ in flight", names, named)
+    named = ((format_size(piece), str(depth), cell) for (piece, depth), cell in at.items())
+    return grid_of(title, "piece \\ in flight", named, names)
 
 
 def gains(results: Sequence[Result]) -> list[RouteGain]:
@@ -195,7 +197,7 @@ def _gained(index: Index, gain: RouteGain, others: list[RouteGain]) -> Finding:
     results, claims = [gain.best, gain.straight], [rival.claim for rival in others]
     if (told := _faster_direct(index, gain)) is not None:
         claim, direct = told
-        detail += faster_directly(way(direct.variant), claim)
+        detail += faster_directly(direct.variant.name, claim)
         results.append(direct)
         claims.append(claim)
     return finding(title, detail, Priority.ROUTE_GAIN, results, claims)

@@ -123,7 +123,7 @@ def _table(members: Sequence[Result]) -> Table:
         ("work", "width", "pitch", *interfaces),
         tuple(rows),
         (1, 2, *range(3, 3 + len(interfaces))),
-        "Rows are packed where width equals pitch.",
+        ("Rows are packed where width equals pitch.",),
         tuple(heat),
     )
 

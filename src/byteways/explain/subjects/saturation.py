@@ -158,10 +158,10 @@ def _table(curves: Sequence[Saturation]) -> Table:
     )
     rows = tuple(_row(curve) for curve in curves)
     note = (
-        "“>”: within 5 % of the maximum only at the largest number tried; more blocks may reach more. "
-        "Share of multiprocessors: if each block had one to itself."
+        "“>”: within 5 % of the maximum only at the largest number tried; more blocks may be faster. Share "
+        "of multiprocessors: with one block per multiprocessor."
     )
-    return Table("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), note)
+    return Table("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), (note,))
 
 
 def _row(curve: Saturation) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ def _row(curve: Saturation) -> tuple[str, ...]:
     taken = f"{100 * min(1.0, enough / processors):.0f} %" if processors else "unknown"
     return (
         curve.path,
-        curve.variant.label(),
+        curve.variant.name,
         format_size(curve.size_bytes),
         COUNT_NAMES[curve.read_write],
         str(enough) if curve.full else f"> {curve.points[-1][0]}",
@@ -190,7 +190,7 @@ def _chart(path: str, size_bytes: int, read_write: bool, curves: Sequence[Satura
         Axis("blocks", "log", "count"),
         Axis(f"GB/s, {COUNT_NAMES[read_write]}"),
         tuple(
-            Series(curve.variant.label(), tuple(result_point(*point) for point in curve.points))
+            Series(curve.variant.name, tuple(result_point(*point) for point in curve.points))
             for curve in curves
         ),
     )

@@ -186,7 +186,7 @@ def _health(records: Sequence[Record]) -> Table | None:
         (*headings, *COUNTERS.values()),
         rows,
         tuple(range(1, len(headings) + len(COUNTERS))),
-        "Minimum to maximum of all readings between cases; for counters, the increment.",
+        ("Minimum to maximum of all readings between cases; for counters, the increment.",),
     )
 
 

@@ -171,7 +171,7 @@ def _both_counts(made: Sequence[Scan]) -> Table:
         "are nominal and use the same count."
     )
     rows = tuple(_row(scan) for scan in made)
-    return Table("Bandwidth, both ways of counting", headings, rows, (2, 3, 4, 5, 6, 7, 8, 9), note)
+    return Table("Bandwidth, both ways of counting", headings, rows, (2, 3, 4, 5, 6, 7, 8, 9), (note,))
 
 
 def _row(scan: Scan) -> tuple[str, ...]:
@@ -213,7 +213,7 @@ def _map(each: ThreadMap, *, relative: bool) -> Table:
         # Values of one kernel lie close together, so the shade spans their range only.
         lambda cell: _shade(cell.value / each.best, least),
         missing="",
-        note=f"The maximum is {format_bandwidth(each.best)}." if relative else "",
+        notes=(f"The maximum is {format_bandwidth(each.best)}." if relative else "",),
     )
     return replace(table, numeric=(0, *table.numeric))
 

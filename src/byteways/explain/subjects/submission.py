@@ -20,6 +20,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind
 from byteways.explain.results.summary import Result, group_by
 from byteways.plan.block_layout import moves_blocks
+from byteways.plan.options import SUBMIT
 from byteways.units import format_bandwidth, format_size, short_time, three_digits
 
 SUBMISSION_METHODS = ("calls", "graph", "batch")
@@ -97,6 +98,7 @@ def topic(index: Index) -> Topic | None:
 
 def _table(case: Submission) -> Table:
     record, ways = case.first.record, case.ways
+    method = case.first.variant.without_option(SUBMIT.name).named(memory=False)
     rows = [
         (
             format_size(size),
@@ -107,7 +109,7 @@ def _table(case: Submission) -> Table:
     ]
     headings = ("size", *(f"{way}, GB/s" for way in ways), *(f"{way}, host ns" for way in ways))
     return Table(
-        f"{record.interface}, {record.source} > {record.destination}, {record.access}",
+        f"{method}, {record.source} > {record.destination}",
         headings,
         tuple(rows),
         tuple(range(len(headings))),

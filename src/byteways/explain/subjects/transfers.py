@@ -13,7 +13,7 @@ from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, cpu_threads, finding
 from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.phrases import differ, rate, sentence, span, way
+from byteways.explain.claims.phrases import differ, rate, sentence, span
 from byteways.explain.claims.wording import difference, gains_of_others, most_of_several
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
@@ -167,7 +167,7 @@ def to_and_from_host(index: Index) -> Iterator[Finding]:
         return
     claim, variant, there, home, size = max(differing, key=lambda entry: entry[0].gain)
     title = (
-        f"Host to GPU and GPU to host differ with {variant.source} memory: {way(variant)} reaches "
+        f"Host to GPU and GPU to host differ with {variant.source} memory: {variant.name} reaches "
         f"{rate(there)} to the GPU and {rate(home)} GB/s back at {format_size(size)}"
     )
     detail = f"{sentence(difference(claim))}.{most_of_several(len(differing))}"

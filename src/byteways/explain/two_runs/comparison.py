@@ -153,9 +153,9 @@ def check(runs: Sequence[RecordedRun], names: Sequence[str], *, mixed: bool) -> 
             for run, name in zip(runs, names, strict=True)
         )
         raise BytewaysError(
-            "simulated and measured runs are not compared unasked",
+            "simulated runs are compared with measured ones only with --mixed",
             cause=", ".join(named),
-            hint="--mixed (in Python: mixed=True) compares them, and says so",
+            hint="add --mixed (in Python: mixed=True)",
         )
 
 
@@ -212,11 +212,11 @@ def gpus(topology: Topology) -> Counter[str]:
 
 
 def describe(cell: Result) -> str:
-    """`copy, write, gpu0>gpu1, 1 GiB`: a case with all that distinguishes it from others."""
+    """`copy issued by the source, gpu0>gpu1, 1 GiB`: a case with all that distinguishes it from others."""
     from byteways.units import format_size
 
     record = cell.record
     pattern = "" if record.pattern in ("unidirectional", record.interface) else record.pattern
     by = f"by {record.executor}" if record.access == "remote" else ""
-    parts = (cell.variant.label(), by, pattern, record.path, format_size(record.size_bytes))
+    parts = (cell.variant.name, by, pattern, record.path, format_size(record.size_bytes))
     return ", ".join(part for part in parts if part)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from byteways.errors import BytewaysError
 from byteways.explain.claims.claim import LEADS, MIXED, TIE, TRAILS, Claim, Operand
 from byteways.explain.claims.compare import least_change
-from byteways.explain.claims.phrases import rate, way
+from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import NO_DIFFERENCE, UNDECIDED, difference_text
 from byteways.explain.results.counting import count
 from byteways.explain.results.selection import PAIR_KINDS
@@ -146,7 +146,7 @@ def class_row(row: MachinesRow) -> tuple[str, ...]:
     """`copy issued by the source`, size, and of each run link class and part of the peak, then the claim."""
     sides = zip(row.classes, row.peaks_bytes_per_s, (row.claim.second, row.claim.first), strict=True)
     told = (_part(link_class, peak, side) for link_class, peak, side in sides)
-    return (way(row.variant), format_size(row.size_bytes), *told, difference_text(row.claim))
+    return (row.variant.name, format_size(row.size_bytes), *told, difference_text(row.claim))
 
 
 def class_summary(rows: Sequence[MachinesRow]) -> list[str]:
@@ -237,10 +237,11 @@ def part_of(option: str, told: str | float) -> float:
         found = _PART.fullmatch(told)
         if found is None or not 0 <= float(found[1]) <= 100:
             raise BytewaysError(
-                f"{option} '{told}' is no percentage from 0% to 100%", hint=f"write for example {option} 5%"
+                f"{option} '{told}' is not a percentage from 0% to 100%",
+                hint=f"write for example {option} 5%",
             )
         return float(found[1]) / 100
     if not 0 <= told <= 1:  # also of nan
         name = option.removeprefix("--").replace("-", "_")
-        raise BytewaysError(f"{name}={told} is no part of 1", hint=f"{name}=0.05 is 5 %")
+        raise BytewaysError(f"{name}={told} is not a fraction of 1", hint=f"{name}=0.05 is 5 %")
     return float(told)

@@ -6,4 +6,4 @@ FAIL_IF = "Exit with status 1 if any case is: 'slower > 3%', 'faster > 3%', 'dif
 LEAST_EFFECT = (
     "Loss that a comparison must be able to find; a case with a wider interval is not decided. [default: 20%]"
 )
-STRICT = "Exit with status 1 if any case is not decided, too."
+STRICT = "Also exit with status 1 if any case is not decided."

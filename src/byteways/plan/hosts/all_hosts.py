@@ -46,10 +46,12 @@ def templates_of_all(
     """
     patterns = [pattern for pattern in sweep.patterns if pattern in OF_ALL_RANKS]
     if MULTI_PAIR in patterns:
-        notes.append(f"sweep '{sweep.name}': no {MULTI_PAIR} between hosts, which meet in pairs anyway")
+        notes.append(
+            f"sweep '{sweep.name}': no {MULTI_PAIR} between hosts: they are measured in pairs anyway"
+        )
         patterns.remove(MULTI_PAIR)
     if patterns and sweep.groups != "all":
-        notes.append(f"sweep '{sweep.name}': all hosts together, no groups of fewer")
+        notes.append(f"sweep '{sweep.name}': measured on all hosts together, not on subsets")
     each = [rank for rank in ranks if takes_part(sweep, rank)] if ranks else [_rank(sweep, topology)]
     if patterns and len(each) < len(ranks):
         notes.append(f"sweep '{sweep.name}': {len(each)} of {len(ranks)} ranks of a host have such buffers")
@@ -86,9 +88,9 @@ def refusal_of_all(
 ) -> Refusal | None:
     """Returns why hosts cannot measure the case of a template with so many ranks each; None if they can."""
     if INTERFACES[case.interface].library == "direct":
-        return Refusal(WITHIN_HOST, "direct collectives are of GPUs that have peer access, within one host")
+        return Refusal(WITHIN_HOST, "direct collectives need peer access between GPUs, within one host")
     if case.launch != LAUNCH.default:
-        text = f"launch = {case.launch} is of the ranks of one process, and each host has its own"
+        text = f"launch = {case.launch} needs all ranks in one process, and each host has its own"
         return Refusal(WITHIN_HOST, text)
     if case.transport in OF_PEERS:
         return Refusal(WITHIN_HOST, f"transport {case.transport} opens memory of neighbours, within one host")

@@ -50,7 +50,7 @@ def read_hosts(path: Path) -> tuple[Host, ...]:
             raise BytewaysError(f"{path}:{number}: {wrong}", hint=_HINT)
         hosts[words[0]] = Host(*words)
     if len(hosts) < 2:
-        found = "has one host, and a pair needs two" if hosts else "names no host"
+        found = "has one host, and a pair needs two hosts" if hosts else "names no host"
         raise BytewaysError(f"{path} {found}", hint=_HINT)
     if len(hosts) > MOST_HOSTS:
         raise BytewaysError(f"{path} has {len(hosts):,} hosts, more than {MOST_HOSTS:,}", hint="name fewer")

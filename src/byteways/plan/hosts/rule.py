@@ -35,7 +35,7 @@ class PairRule:
             return cls("sample", int(number) if colon else DEFAULT_EACH)
         raise BytewaysError(
             f"--pairs {text} is neither 'all' nor 'sample'",
-            hint=f"--pairs sample measures {DEFAULT_EACH} pairs of each host, --pairs sample:16 so many",
+            hint=f"--pairs sample measures {DEFAULT_EACH} pairs per host, --pairs sample:16 measures 16",
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -51,12 +51,12 @@ def transport_refusal(question: LegalityContext) -> str | None:
     transport, messages = case.transport, flow.destination
     if kind_of(flow.executor) == "cpu":
         if transport in GPU_TRANSPORTS:
-            return f"transport {transport} is for GPUs, and {flow.executor} is none"
+            return f"transport {transport} needs a GPU, and {flow.executor} is not one"
         return None
     if transport == "mpi-staged" and not (is_device(messages.memory) or is_managed(messages.memory)):
         return f"{messages} is host memory: nothing to stage"
     if transport in OF_PEERS and messages.memory != "device":
-        return f"{transport} open device memory of neighbours by IPC handles, and {messages} is none"
+        return f"{transport} open device memory of neighbours by IPC handles, and {messages} is another kind"
     if case.by_xccl:
         if reason := own_gpu_refusal(question):
             return reason

@@ -85,7 +85,7 @@ def peers_refusal(question: LegalityContext) -> str | None:
     """Every rank's GPU uses the memory of all others, of kinds that have handles."""
     case, flow = question.case, question.flow
     if len(case.ranks) > DIRECT_MOST_RANKS:
-        return f"direct collectives are of up to {DIRECT_MOST_RANKS} ranks, not {len(case.ranks)}"
+        return f"direct collectives support up to {DIRECT_MOST_RANKS} ranks, not {len(case.ranks)}"
     for buffer in flow.buffers:
         if buffer.memory not in DIRECT_MEMORIES:
             return f"ranks open each other's device memory, and no {buffer.memory} memory"

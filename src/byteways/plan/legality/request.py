@@ -185,7 +185,7 @@ def _submit_between_ranks(how: object, options: Mapping[str, int | str | bool]) 
     if how == "batch":
         return Mistake("submit", "a batched call takes copies, and a library between ranks makes none")
     if how == "graph" and options.get("launch") == "single":
-        reason = "a graph is of one GPU, and one thread calls for all of them"
+        reason = "a graph belongs to one GPU, and here one thread submits for all GPUs"
         return Mistake("launch", reason, 'launch = "thread"')
     return None
 
@@ -215,12 +215,12 @@ def _osu_mistake(request: Request) -> Mistake | None:
     if options.get("timing") != "osu":
         return None
     if request.cache == "cold" and INTERFACES[request.interface].figure == "bandwidth":
-        return Mistake("cache", "OSU's programs use one buffer again and again", 'cache = "warm"')
+        return Mistake("cache", "OSU's programs reuse one buffer", 'cache = "warm"')
     if options.get("staging") == "pinned":
         reason = "OSU's programs pass device memory to the library"
         return Mistake("staging", reason, 'staging = "library"')
     if INTERFACES[request.interface].library:
-        return Mistake("timing", "the loops of OSU's programs are those of MPI", 'interface = "mpi"')
+        return Mistake("timing", "OSU's loops exist for MPI only", 'interface = "mpi"')
     return None
 
 
@@ -242,7 +242,7 @@ def _direct_mistake(request: Request) -> Mistake | None:
         if name in options and options[name] != "auto":
             return Mistake(name, f"copies have no {name}", f"leave '{name}' out")
     if options.get("submit") == "persistent":
-        return Mistake("submit", "copies are calls, and no part of a kernel", 'submit = "graph"')
+        return Mistake("submit", "copies are host calls and cannot be part of a kernel", 'submit = "graph"')
     return None
 
 

@@ -15,7 +15,7 @@
   const alike = (/** @type {number} */ n) => (cells.undecided[n] ? "not decided" : "no significant difference");
   const minus = (/** @type {string} */ text) => text.replace(/-/g, "−");
 
-  // The address: #pair=gpu0>gpu1&size=1 GiB&interface=copy, write&both=1
+  // The address: #pair=gpu0>gpu1&size=1 GiB&interface=copy issued by the source&both=1
   function restore() {
     const told = new URLSearchParams(location.hash.slice(1)), ends = (told.get("pair") || "").split(">");
     if (ends.length !== 2 || !ends.every((end) => data.devices.includes(end))) return false;

@@ -22,14 +22,14 @@
   }
 
   // A choice is one way, or after those any way of one interface, if it has several.
-  const interfaceOf = data.ways.map((way) => way.split(", ")[0]), interfaces = Array.from(new Set(interfaceOf));
+  const interfaceOf = data.interfaces, interfaces = Array.from(new Set(interfaceOf));
   const several = (/** @type {string} */ name) => interfaceOf.indexOf(name) !== interfaceOf.lastIndexOf(name);
   const choices = data.ways.map((way) => (several(way) ? way + ", without settings" : way)).concat(interfaces.map((name) => (several(name) ? name : "")));
   const chosen = (/** @type {number} */ n) => cells.way[n] === state.way || interfaceOf[cells.way[n]] === interfaces[state.way - data.ways.length];
 
   const mode = () => state.both + 2 * state.warm; // as in report/explore.py
 
-  // The address: #pair=gpu0>gpu1&size=1 GiB&interface=copy, write&both=1&warm=1&share=1
+  // The address: #pair=gpu0>gpu1&size=1 GiB&interface=copy issued by the source&both=1&warm=1&share=1
   function restore() {
     const told = new URLSearchParams(location.hash.slice(1));
     const ends = (told.get("pair") || "").split(">");
@@ -59,9 +59,8 @@
     const found = orders.get([from, to, size, mode()].join());
     return found || (state.both ? orders.get([to, from, size, mode()].join()) : undefined);
   }
-  // Reads and writes only, where asked for: the way's label says which it is.
-  const accesses = data.ways.map((way) => way.split(", ").find((part) => part === "read" || part === "write") || "");
-  const wanted = (/** @type {number} */ n) => !state.access || accesses[cells.way[n]] === state.access;
+  // Reads and writes only, where asked for.
+  const wanted = (/** @type {number} */ n) => !state.access || data.words[cells.access[n]] === state.access;
   /** @param {number} from @param {number} to */
   function cellOf(from, to) {
     // Without an interface, the one that stands for the pair: of all ways, of reads, or of writes.
@@ -148,7 +147,7 @@
     const last = make("tr"), cell = make("td"), link = make("button", "All records of this pair and size", "link");
     link.type = "button";
     if (more) {
-      const rest = make("button", more + " more ways", "link more-ways");
+      const rest = make("button", more + " more methods", "link more-ways");
       rest.type = "button";
       rest.addEventListener("click", () => { state.all = 1; drawWays(); });
       cell.append(rest, " ");

@@ -118,10 +118,11 @@ interface ExplorerData {
   sizes: number[];
   sizeNames: string[];
   ways: string[];
+  interfaces: string[]; // of each way
   words: string[];
   alike: number | null; // the word that says "no significant difference"
   cells: {
-    from: number[]; to: number[]; size: number[]; way: number[]; mode: number[];
+    from: number[]; to: number[]; size: number[]; way: number[]; access: number[]; mode: number[];
     rate: number[]; low: number[]; high: number[]; text: string[]; share: (number | null)[];
     engine: number[]; warnings: number[];
   };

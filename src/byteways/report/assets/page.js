@@ -175,7 +175,8 @@
   const unfold = /** @type {HTMLElement} */ (document.getElementById("unfold"));
   unfold.addEventListener("click", () => {
     const open = unfold.getAttribute("aria-pressed") !== "true";
-    all("details.fold, details.more").forEach((part) => part.toggleAttribute("open", open));
+    // What a section has in plenty stays folded within it: all sections open are a page to look through.
+    all(open ? "details.fold" : "details.fold, details.more").forEach((part) => part.toggleAttribute("open", open));
     unfold.setAttribute("aria-pressed", String(open));
     unfold.textContent = open ? "Close all" : "Open all";
   });

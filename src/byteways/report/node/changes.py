@@ -89,7 +89,7 @@ def _details(link_change: LinkChange) -> str:
     lines = [f"{link_change.link.a} – {link_change.link.b}: {link_change.link.link_class}"]
     lines += [_change_text(shared) for shared in link_change.shared[:MOST_LISTED_CHANGES]]
     if len(link_change.shared) > MOST_LISTED_CHANGES:
-        lines.append(f"and {len(link_change.shared) - MOST_LISTED_CHANGES} more ways")
+        lines.append(f"and {len(link_change.shared) - MOST_LISTED_CHANGES} more methods")
     if not link_change.shared:
         lines.append("no transfer over it was compared")
     return "\n".join((*lines, *link_change.lost[:MOST_LISTED_CHANGES]))
@@ -101,4 +101,4 @@ def _change_text(shared: SharedChange) -> str:
     size = format_size(pair.first.record.size_bytes)
     said = percent(pair.speed) if pair.claim.differ else alike(pair.claim)
     paths = "1 path" if shared.paths == 1 else f"least change of {shared.paths} paths"
-    return f"{shared.direction}: {said}, {first} and {second}, {shared.variant.label()} at {size}, {paths}"
+    return f"{shared.direction}: {said}, {first} and {second}, {shared.variant.name} at {size}, {paths}"

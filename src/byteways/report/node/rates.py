@@ -49,7 +49,7 @@ class LinkRate:
         for direction, cell in self.directions:
             share = f" ({percent(cell.value / link.peak_bytes_per_s)})" if link.peak_bytes_per_s else ""
             at = format_size(cell.record.size_bytes)
-            lines.append(f"{direction}: {gb_per_s(cell)} GB/s{share}, {cell.variant.label()} at {at}")
+            lines.append(f"{direction}: {gb_per_s(cell)} GB/s{share}, {cell.variant.name} at {at}")
         if not self.directions:
             lines.append(f"no unidirectional transfer over it was {self.voice.measured}")
         return "\n".join([*lines, *([self.suspect] if self.suspect else [])])

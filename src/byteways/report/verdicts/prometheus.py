@@ -73,7 +73,7 @@ def _of_cases(cases: Iterable[Judged], common: dict[str, str]) -> Iterator[tuple
     )
     yield family(
         "speed_ratio",
-        "Speed of a case relative to what is expected; of times the inverse ratio.",
+        "Speed of a case relative to the expected value (for times, the inverse ratio).",
         lambda one: one.speed,
     )
     yield family(

@@ -18,7 +18,7 @@ from byteways.units import format_size
 CAPTION = (
     "What to see: where the best interface changes with the size (to the right) or with the memory (down). "
     "Cold caches, one direction, each interface with its best settings; ≈ means "
-    f"{NO_DIFFERENCE} from others. The kind of host memory follows the pair."
+    f"{NO_DIFFERENCE} from others. Each row ends with the kind of host memory."
 )
 #: Fewer sizes than that show no change.
 LEAST_SIZES_DRAWN = 2
@@ -58,5 +58,5 @@ def _short(ranking: Ranking) -> str:
 
 def _details(ranking: Ranking) -> str:
     tied = tied_interfaces(ranking)
-    text = f"{ranking.variant.label()}, {rate(ranking.group)} GB/s"
+    text = f"{ranking.variant.name}, {rate(ranking.group)} GB/s"
     return text + (f"; {margin(ranking)}" if tied else "")

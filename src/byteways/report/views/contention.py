@@ -17,8 +17,8 @@ from byteways.units import format_size
 CAPTION_OF_TWO_RUNS = (
     "What to see: pairs of bars that differ in length. A percentage with a sign is the change of the sum, "
     f"“=” {NO_DIFFERENCE}, “?” {UNDECIDED}; “of predicted” is relative to the run's own single-flow rates: "
-    "where it is equal in both runs, a link changed, not its sharing. Of equal cases, the one that changed "
-    "most."
+    "if it is equal in both runs, a link changed, not its sharing. Of equivalent cases, the one that "
+    "changed most is shown."
 )
 
 

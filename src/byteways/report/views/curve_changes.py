@@ -57,7 +57,7 @@ def _charts(first: Index, pairs: Sequence[PairedCase]) -> Iterator[tuple[PairedC
         most = most_changed(pair for variant in kept for group in ways[variant].values() for pair in group)
         path = most.first.record.path
         lines = {
-            variant.label(): ways[variant][path]
+            variant.name: ways[variant][path]
             for variant in [most.first.variant, *kept]
             if path in ways[variant]
         }

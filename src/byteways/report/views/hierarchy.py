@@ -14,8 +14,9 @@ from byteways.report.views.changed import FIRST_RUN, SECOND_RUN, Changed, counte
 from byteways.units import short_time
 
 CAPTION_OF_TWO_RUNS = (
-    "What to see: rows whose marks lie apart. The percentage is the change of speed: a minus is more "
-    f"latency; “=” is {NO_DIFFERENCE}, “?” {UNDECIDED}. Of equal cases, the one that changed most."
+    "What to see: rows whose marks differ. The percentage is the change of speed: negative means higher "
+    f"latency; “=” is {NO_DIFFERENCE}, “?” {UNDECIDED}. Of equivalent cases, the one that changed most is "
+    "shown."
 )
 
 

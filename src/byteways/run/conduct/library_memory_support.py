@@ -60,14 +60,14 @@ class LibraryMemorySupport:
         try:
             answer = ask()
         except WorkerLost as loss:
-            self._found[_kind(case)] = f"{library} does not move this memory: {loss.reason}"
+            self._found[_kind(case)] = f"{library} cannot move this memory: {loss.reason}"
             return True
         outcome = answer["outcome"]
         in_library = failed_in_library(case, outcome)
         if outcome["status"] != "failed" or in_library:  # want of memory, for example, says nothing of it
             reason = outcome["reason"]
             told = reason is None or outcome["status"] == "skipped"
-            self._found[_kind(case)] = reason if told else f"{library} does not move this memory: {reason}"
+            self._found[_kind(case)] = reason if told else f"{library} cannot move this memory: {reason}"
         return in_library or bool(answer.get("leaving"))
 
 

@@ -85,13 +85,13 @@ def doubts_about_ranks(
     if job.launcher is not NO_LAUNCHER and oversubscribed(job.layout(topology)):
         cores = sum(len(topology.device(name).cores) for name in topology.names("cpu"))
         share = f"{job.ranks} ranks share {cores} cores" if cores > 1 else f"{job.ranks} ranks share a core"
-        doubts.append(f"{share}: results are of the scheduler, too, and have the warning 'oversubscribed'")
+        doubts.append(f"{share}: results also measure the scheduler and carry the warning 'oversubscribed'")
     cases = (one.case for one in planned if one.reason is None and one.case.ranks)
     uses_gpus = any(name.startswith("gpu") for case in cases for name in case.devices_of_ranks.values())
     ranks, gpus = max(job.ranks - job.twins, asked or 0), len(topology.names("gpu"))
     if uses_gpus and ranks > gpus:
         here = "1 GPU" if gpus == 1 else f"{gpus} GPUs"
-        doubts.append(f"{ranks} ranks and {here}: the others take no part in cases between GPUs")
+        doubts.append(f"{ranks} ranks and {here}: ranks without a GPU take no part in cases between GPUs")
     return doubts
 
 
@@ -136,6 +136,6 @@ def wrong_places(
                 return BytewaysError(
                     f"rank {number} cannot use {gpu}",
                     cause=f"it sees {', '.join(seen) or 'no GPU'}, and not {named}",
-                    hint="let the launcher show each rank all GPUs, or that of its number",
+                    hint="let the launcher make all GPUs visible to each rank, or only the rank's own GPU",
                 )
     return None

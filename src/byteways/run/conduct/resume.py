@@ -166,7 +166,7 @@ def _recorded_options(folder: Path, manifest: Mapping[str, Any], suite: Suite | 
         raise BytewaysError(
             f"{folder} was written by an earlier version: it can be read, but not resumed",
             cause=f"its records have schema version {manifest['schema_version']}; this version writes "
-            f"{SCHEMA_VERSION}, and a run has one",
+            f"{SCHEMA_VERSION}, and a run cannot mix them",
             hint="start a new run: byteways run",
         )
     if suite is not None and suite.text != manifest["suite"]["text"]:

@@ -231,7 +231,7 @@ class HostsConductor:
             lost = [name for name in self._names(group) if name in self._job.left_out]
             if not lost:
                 continue
-            text = f"host {lost[0]} was left out: {self._job.left_out[lost[0]]}"
+            text = f"host {lost[0]} was excluded: {self._job.left_out[lost[0]]}"
             self._add(case, group, entry_of(self._unmeasured(planned, "skipped", text, HOST_LEFT_OUT)))
             rest = tuple(number for number in group if self._plan.hosts[number].name not in lost)
             if self._plan.is_together(case.met) and len(rest) > 1:

@@ -130,7 +130,7 @@ class HostsJob:
     def leave_out(self, host: str, reason: str) -> None:
         if host not in self.left_out:
             self.left_out[host] = reason
-            self._say(f"host {host} is left out: {reason}")
+            self._say(f"host {host} is excluded: {reason}")
 
     def stopped(self) -> ProcessFault:
         """Returns the rank that is stopped, if one can be seen. Takes seconds: the launcher starts a program
@@ -203,7 +203,7 @@ class HostsJob:
         )
 
     def _not_started(self, live: Sequence[str], loss: WorkerLost, reach: HostSearch) -> BytewaysError:
-        known = _not_tried(reach) if reach.not_tried else "though each host can be reached"
+        known = _not_tried(reach) if reach.not_tried else "although each host can be reached alone"
         return BytewaysError(
             f"the ranks of {len(live)} hosts did not start together, {known}",
             cause=loss.reason,
@@ -213,7 +213,7 @@ class HostsJob:
 
 
 def _not_tried(reach: HostSearch) -> str:
-    """Returns `3 hosts not tried, because the search used up its starts: n4, n5, n6`."""
+    """Returns `3 hosts not tried: the search reached its limit of starts: n4, n5, n6`."""
     names = ", ".join(reach.not_tried[:MOST_NAMED]) + (", …" if len(reach.not_tried) > MOST_NAMED else "")
     many = f"{len(reach.not_tried)} hosts" if len(reach.not_tried) > 1 else "1 host"
-    return f"{many} not tried, because the search used up its starts: {names}"
+    return f"{many} not tried: the search reached its limit of starts: {names}"

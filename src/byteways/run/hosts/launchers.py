@@ -88,8 +88,8 @@ def find_hosts_launcher(given: str | None = None, ranks_per_host: int = 1) -> Ho
     found = find_launcher(given)
     if found.name not in HOST_FILE_WORDS:
         raise BytewaysError(
-            f"byteways does not know how {found.words[0]} is told its hosts",
-            hint=f"name all of its words: --launcher '{found.name} -n {COUNT} … {HOST_FILE}'",
+            f"byteways does not know how to pass hosts to {found.words[0]}",
+            hint=f"give the full command: --launcher '{found.name} -n {COUNT} … {HOST_FILE}'",
         )
     more = {**found.environment}
     words = [*found.words, *HOST_FILE_WORDS[found.name]]

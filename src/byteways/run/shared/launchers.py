@@ -218,7 +218,7 @@ def launcher_program(given: str | None = None, environment: Mapping[str, str] = 
             return str(Path(path).absolute())
     raise BytewaysError(
         "no MPI launcher found",
-        cause="neither mpiexec nor mpirun is in PATH or beside this Python",
+        cause="neither mpiexec nor mpirun is in PATH or in the folder of this Python",
         hint=INSTALL_MPI,
     )
 

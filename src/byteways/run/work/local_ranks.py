@@ -56,7 +56,7 @@ def first_ended(waiting: Sequence[subprocess.Popen[bytes]]) -> subprocess.Popen[
         if how := os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
             ended[process] = how.si_code
     if not ended:
-        raise ChildProcessError("a process that is no rank ended")
+        raise ChildProcessError("a process that is not a rank ended")
     return min(ended, key=lambda process: ended[process] == os.CLD_EXITED)
 
 

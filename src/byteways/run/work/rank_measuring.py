@@ -354,7 +354,7 @@ class RankMeasurer(MeasurerOfRanks):
         for vendor in sorted({device.runtime for device in self.session.devices} - {"host"}):
             if self._mpi.says_device_support(vendor) is False:
                 library = self._mpi.report.version or "the simulated MPI"
-                return f"{library} says that it takes no memory of {_VENDORS[vendor]} GPUs"
+                return f"{library} reports no support for memory of {_VENDORS[vendor]} GPUs"
         return None
 
     def _vendor_ranks(self, library: Xccl, case: Case, ranks: Ranks, device: str) -> XcclCommunicator:

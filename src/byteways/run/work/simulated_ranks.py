@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from byteways._core import Communicator, Mpi, ProcessRanks, ThreadRanks
 
 
-#: Variables that the simulated MPI reads (native/simulator/mpi/settings.hpp); beside them those of ROCm.
-MPI_READS = (
+#: Variables that the simulated libraries read, beside those of ROCm: native/simulator/mpi/settings.hpp and
+#: xccl/algorithms.cpp.
+LIBRARIES_READ = (
+    "NCCL_ALGO",
+    "NCCL_PROTO",
     "MPICH_GPU_ALLREDUCE_USE_KERNEL",
     "MPICH_GPU_IPC_CACHE_MAX_SIZE",
     "MPICH_GPU_IPC_ENABLED",
@@ -41,6 +44,9 @@ MPI_READS = (
 #: A sheet's line where the model has no table [mpi]: no MPI sends in no time. The reason to skip its cases.
 _WITHOUT_MPI = re.compile(r"^mpi\.send_ns\t0(\.0)?$", re.MULTILINE)
 NO_MPI = "the machine model has no numbers of MPI ([mpi])"
+#: The same for LL128, where NCCL_PROTO allows nothing else.
+_WITHOUT_LL128 = re.compile(r"^xccl\.ll128_step_ns\t0(\.0)?$", re.MULTILINE)
+NO_LL128 = "the machine model has no LL128 ([xccl] ll128_step_ns)"
 
 
 class SimulatedRanks:
@@ -65,6 +71,8 @@ class SimulatedRanks:
         needs_mpi = INTERFACES[case.interface].between == "mpi" and case.transport != "xccl"
         if needs_mpi and _WITHOUT_MPI.search(self._machine[1]):
             reason = NO_MPI
+        if case.environment.get("NCCL_PROTO") == "LL128" and _WITHOUT_LL128.search(self._machine[1]):
+            reason = NO_LL128
         if reason:
             return WorkerAnswer(skipped(reason))
         if not has_choice(case):
@@ -158,6 +166,6 @@ def _without_effect(environment: Mapping[str, str]) -> str:
     unread = [
         name
         for name in sorted(environment)
-        if (reader := reader_of(name)) and reader.library and name not in MPI_READS
+        if (reader := reader_of(name)) and reader.library and name not in LIBRARIES_READ
     ]
     return f"the simulated MPI, NCCL and RCCL do not read {', '.join(unread)}" if unread else ""
