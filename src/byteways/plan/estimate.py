@@ -202,8 +202,9 @@ class Estimator:
 
     @staticmethod
     def _passes(case: Case, rounds: int) -> float:
-        """Returns how often a round fills and checks its buffers: before and after the warm-up at first, later
-        once, but for ranks and pages that move (native/timing/measure.cpp).
+        """Returns how often a round fills and checks its buffers: at first before and after the warm-up.
+
+        Later rounds do so once, but for ranks and pages that move (native/timing/measure.cpp).
         """
         moving = case.ranks or any(is_managed(end.memory) for flow in case.flows for end in flow.buffers)
         return 2.0 if moving else 1.0 + 1.0 / rounds
