@@ -235,6 +235,7 @@ void bind_results(nb::module_& m) {
       .def_ro("gated", &Measurement::gated)
       .def_ro("verified", &Measurement::verified)
       .def_ro("verified_every_sample", &Measurement::verified_every_sample)
+      .def_ro("verified_first", &Measurement::verified_first)
       .def_ro("timed_by", &Measurement::timed_by)
       .def_ro("timer_resolution_ns", &Measurement::timer_resolution_ns)
       .def_ro("submit_ns", &Measurement::submit_ns)

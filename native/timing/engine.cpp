@@ -2,6 +2,7 @@
 #include "timing/engine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 #include "interfaces/registry.hpp"
@@ -182,15 +183,23 @@ EngineFinding weigh(const EngineFinding& seen, const CopyRule& rule) {
 EngineFinding observe(Session& session, FlowRunner& runner, const Flow& flow) {
   if (!runner.unobservable.empty()) return {"unknown", "not observed: " + runner.unobservable};
   if (!runner.staged.empty()) return {"staged", runner.staged};
-  const auto end = [](const Buffer& buffer) {
-    return buffer.device().name() + ":" + std::string(memory_name(buffer.allocation().memory()));
+  const std::array<const Buffer*, 2> ends{flow.source, flow.destination};
+  // GPUs of one model copy alike within their own memory and to the host's. Between GPUs the pair matters.
+  const bool own = flow.partner == nullptr && std::all_of(ends.begin(), ends.end(), [&](const Buffer* end) {
+                     return end->device().is_host() || &end->device() == flow.executor;
+                   });
+  const auto called = [&](const Device& device) {
+    return own && &device == flow.executor ? device.info.model : device.name();
+  };
+  const auto end = [&](const Buffer& buffer) {
+    return called(buffer.device()) + ":" + std::string(memory_name(buffer.allocation().memory()));
   };
   const auto rows = std::to_string(flow.number("width_bytes")) + "/" +
                     std::to_string(flow.number("pitch_bytes")) + "/" + flow.word("strided") + "/" +
                     std::to_string(flow.number("block_bytes")) + "/" + flow.word("layout") + "/" +
                     flow.word("scattered");
   const std::string question = flow.interface + " " + flow.word("submit") + " " + flow.word("via") + " " +
-                               rows + " " + flow.executor->name() + " " +
+                               rows + " " + called(*flow.executor) + " " +
                                (flow.partner == nullptr ? "" : flow.partner->name() + " ") +
                                end(*flow.source) + " " + end(*flow.destination) + " " +
                                std::to_string(std::min(flow.size_bytes, kMostProbedBytes));

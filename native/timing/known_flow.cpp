@@ -32,12 +32,24 @@ std::string identity_of(const Flow& flow, const MeasureOptions& options) {
   return text.str();
 }
 
+std::shared_ptr<KnownFlow> known_by(Session& session, const std::string& identity) {
+  std::shared_ptr<KnownFlow>& known = session.known_flows()[identity];
+  if (known == nullptr) known = std::make_shared<KnownFlow>();
+  return known;
+}
+
 }  // namespace
 
 std::shared_ptr<KnownFlow> known_flow(Session& session, const Flow& flow, const MeasureOptions& options) {
-  std::shared_ptr<KnownFlow>& known = session.known_flows()[identity_of(flow, options)];
-  if (known == nullptr) known = std::make_shared<KnownFlow>();
-  return known;
+  return known_by(session, identity_of(flow, options));
+}
+
+std::shared_ptr<KnownFlow> known_case(Session& session, const std::vector<Flow>& flows,
+                                      const MeasureOptions& options) {
+  std::string identity;
+  for (const Flow& flow : flows) identity += (identity.empty() ? "" : " & ") + identity_of(flow, options);
+  if (options.interference) identity += " interference";
+  return known_by(session, identity);
 }
 
 }  // namespace byteways

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "timing/flow_runner.hpp"
 
@@ -20,10 +21,17 @@ struct KnownFlow {
   std::uint64_t batch = 0, repeats = 1;
   bool slope = false, gated = true;
   double held_ns = 0, timed_part = 1, least_ns = 0;
+  // By the warm-up: the time of a batch, or of a run of concurrent flows, when it was steady. 0: not yet.
+  double steady_ns = 0;
+  // By the case: what checking all words costs, and filling the buffers anew. 0: not yet.
+  double verification_ns = 0, preparation_ns = 0;
 };
 
 // Returns what the session knows about a flow that is measured by these options, to read and to complete.
 // Buffers count by device, memory and size: those of another round are others.
 std::shared_ptr<KnownFlow> known_flow(Session& session, const Flow& flow, const MeasureOptions& options);
+// The same of flows that run together; of a single one, what is known about that.
+std::shared_ptr<KnownFlow> known_case(Session& session, const std::vector<Flow>& flows,
+                                      const MeasureOptions& options);
 
 }  // namespace byteways

@@ -37,7 +37,8 @@ class CaseRun {
     // A background flow takes all resources it can get, and so did the measured flow when alone.
     if (!options.interference) share_executors(flows_);
     runners_ = make_runners(session, flows_);
-    for (std::size_t k = 0; k < runners_.size() && keeps_knowledge(); ++k)
+    if (keeps_knowledge()) known_ = known_case(session, flows_, options_);
+    for (std::size_t k = 0; k < runners_.size() && known_ != nullptr; ++k)
       runners_[k].known = known_flow(session, flows_[k], options_);
     for (std::size_t k = 0; k < flows.size() && flows.size() > 1; ++k)
       if (runners_[k].mover->traits().time_is_result() && !(options.interference && k == 0))
@@ -56,7 +57,8 @@ class CaseRun {
     } else if (runners_.size() == 1) {
       sampler_ = std::make_unique<SingleSampler>(session, runners_.front(), gate_.get(), options_, team_);
     } else {
-      auto window = std::make_unique<WindowSampler>(session, runners_, gate_.get(), options_, team_);
+      auto window =
+          std::make_unique<WindowSampler>(session, runners_, gate_.get(), options_, team_, known_.get());
       window_ = window.get();
       sampler_ = std::move(window);
     }
@@ -184,8 +186,10 @@ class CaseRun {
     measurement_.evidence = runners_.front().mover->traits().evidence;
   }
 
-  // Also learns the cost of verification.
+  // Also learns the cost of verification. In later rounds the check after the last sample covers the warm-up.
   void check_warm_up() {
+    measurement_.verified_first = !keeps_verification_cost() || verifies_every_sample();
+    if (!measurement_.verified_first) return;
     const Nanoseconds before = session_.clock().now();
     data_->check_all();
     verification_ns_ = static_cast<double>(session_.clock().now() - before);
@@ -196,12 +200,30 @@ class CaseRun {
       measurement_.verified_every_sample = true;
       return;
     }
+    data_->use();  // by the warm-up
+    if (keeps_verification_cost()) {
+      measurement_.verified_every_sample = verifies_every_sample();
+      return;
+    }
     data_->prepare();
     // Data that is rewritten for each sample is cached again, but a chase under load must find cold memory.
     if (runners_.front().mover->traits().time_is_result()) return;
     measurement_.verified_every_sample = team_.agree_all(
-        "verification of every sample", (verification_ns_ + data_->preparation_ns()) * kExpectedSamples <=
-                                            kVerificationShare * options_.budget_s * 1e9);
+        "verification of every sample", has_time_to_verify(verification_ns_ + data_->preparation_ns()));
+    if (known_ == nullptr) return;
+    known_->verification_ns = verification_ns_;
+    known_->preparation_ns = data_->preparation_ns();
+  }
+
+  // Whether an earlier round learned the cost of verification, and its decision from that.
+  bool keeps_verification_cost() const { return known_ != nullptr && known_->verification_ns > 0; }
+  bool verifies_every_sample() const {
+    return has_time_to_verify(known_->verification_ns + known_->preparation_ns);
+  }
+
+  // Whether checking all words and filling the buffers, which take `ns`, fit between any two samples.
+  bool has_time_to_verify(double ns) const {
+    return ns * kExpectedSamples <= kVerificationShare * options_.budget_s * 1e9;
   }
 
   bool alone_and_moves_nothing() const {
@@ -336,6 +358,7 @@ class CaseRun {
   WindowSampler* window_ = nullptr;     // the sampler if flows are concurrent
   std::vector<std::uint64_t> warming_;  // by flow
   double verification_ns_ = 0;          // for every word, once
+  std::shared_ptr<KnownFlow> known_;    // of all flows together; null: nothing is kept for later rounds
   Series series_;
   Nanoseconds halfway_ = 0;
   double resolution_ns_ = 0;  // of the time of one sample

@@ -67,10 +67,10 @@ struct Measurement {
   std::uint64_t batch = 0;
   bool slope = false;  // samples are (T(2b) - T(b)) / b
   bool gated = false;
-  bool verified = false;  // every word was correct
-  bool verified_every_sample =
-      false;             // every word; else some words of each, and all of the first and the last
-  std::string timed_by;  // "device-events", "host-clock"
+  bool verified = false;               // every word was correct
+  bool verified_every_sample = false;  // every word; else some words of each, and all of the last
+  bool verified_first = true;          // all words of the warm-up, before the first sample
+  std::string timed_by;                // "device-events", "host-clock"
   double timer_resolution_ns = 0;
   double submit_ns = 0;           // median time on the host to enqueue one operation; 0: not measured
   double host_ns = 0;             // median time on the host for one operation, from the first call to the end

@@ -26,12 +26,16 @@ double grow(std::uint64_t& batch, const BatchBounds& bounds, const std::function
   return time;
 }
 
+bool steady(double before_ns, double now_ns) {
+  return std::abs(now_ns - before_ns) <= kSteadyWithin * before_ns;
+}
+
 void run_until_steady(double before_ns, const std::function<double()>& run,
                       const std::function<bool()>& time_is_left, const std::function<bool()>& clocks_rise) {
-  for (int runs = 0, steady = 0;
-       (runs < kMostWarmUpRuns && steady < kSteadyRuns && time_is_left()) || clocks_rise(); ++runs) {
+  for (int runs = 0, alike = 0;
+       (runs < kMostWarmUpRuns && alike < kSteadyRuns && time_is_left()) || clocks_rise(); ++runs) {
     const double now = run();
-    steady = std::abs(now - before_ns) <= kSteadyWithin * before_ns ? steady + 1 : 0;
+    alike = steady(before_ns, now) ? alike + 1 : 0;
     before_ns = now;
   }
 }

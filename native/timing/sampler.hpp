@@ -37,6 +37,8 @@ struct BatchBounds {
 // `time_of_sample` measures one of the present batch.
 double grow(std::uint64_t& batch, const BatchBounds& bounds, const std::function<double()>& time_of_sample);
 
+// Returns whether a batch takes as long as another one, within what counts as steady.
+bool steady(double before_ns, double now_ns);
 // Repeats batches until their times are steady; at most a fixed number of times, and while time is left. Goes
 // on as long as `clocks_rise`. `before_ns`: the time of the batch before.
 void run_until_steady(double before_ns, const std::function<double()>& run,

@@ -274,6 +274,7 @@ void SingleSampler::keep(double batch_ns) {
   known.gated = gated_;
   known.held_ns = held_ns_;
   known.timed_part = timed_part_;
+  known.steady_ns = batch_ns;
   known.least_ns = std::max(kFasterThanKnown * batch_ns, std::min(wanted_ns_, batch_ns));
 }
 
@@ -297,7 +298,12 @@ void SingleSampler::warm_up() {
     if (repeats_ == 1) slopes_.note(now_ns);
     return now_ns;
   };
-  run_until_steady(before_ns, run, time_is_left, rises);
+  // A first batch as long as the steady ones of an earlier round shows that the path is awake.
+  if (known && steady(runner_->known->steady_ns, before_ns) && !rises()) {
+    if (repeats_ == 1) slopes_.note(before_ns);
+  } else {
+    run_until_steady(before_ns, run, time_is_left, rises);
+  }
   keep(now_ns);
 }
 

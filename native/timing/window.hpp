@@ -21,10 +21,12 @@ inline constexpr double kSerialisedBelow = 0.75;
 // %.
 inline constexpr std::uint64_t kEnoughOperations = 16;
 
+struct KnownFlow;
+
 class WindowSampler final : public Sampler {
  public:
   WindowSampler(Session& session, std::vector<FlowRunner>& runners, Gate* gate, const MeasureOptions& options,
-                Team& team);
+                Team& team, KnownFlow* known = nullptr);
   void warm_up() override;
   Sample sample() override;
   std::uint64_t operations(const FlowRunner& runner) const override;
@@ -69,6 +71,7 @@ class WindowSampler final : public Sampler {
   std::vector<FlowRunner>* runners_;
   Gate* gate_;
   const MeasureOptions* options_;
+  KnownFlow* known_;  // of these flows together; null: nothing is kept
   std::map<Place, Anchor> anchors_;
   std::vector<std::uint64_t> counts_;
   std::vector<double> reach_;  // per background flow: factor by which it must run longer than planned

@@ -214,6 +214,7 @@ class Measurement:
     gated: bool
     verified: bool
     verified_every_sample: bool
+    verified_first: bool
     timed_by: str
     timer_resolution_ns: float
     submit_ns: float

@@ -382,7 +382,9 @@ def test_a_later_round_repeats_no_trials() -> None:
             flow = _core.Flow(*ends, "gpu0", "copy", size)
             found = session.measure([flow], toy.options(**settings))
             checked = found.flows[0].verification.checked_bytes
-            return {"batch": found.batch, "n": found.time_ns.n, "slope": found.slope, "checked": checked}
+            first, every = found.verified_first, found.verified_every_sample
+            kept = {"batch": found.batch, "n": found.time_ns.n, "slope": found.slope}
+            return {**kept, "checked": checked, "first": first, "every": every}
 
         session.prove_peer("gpu0", "gpu1")
         sizes = [size for size in (4 * MIB, MIB, 4096) for _ in range(2)]
@@ -393,5 +395,55 @@ def test_a_later_round_repeats_no_trials() -> None:
         same = ("batch", "n", "slope")
         assert [first[name] for name in same] == [second[name] for name in same]
         assert second["checked"] < first["checked"]
+        assert first["first"] and second["first"] == second["every"]
     assert [each["slope"] for each in found[:6]] == [False] * 4 + [True] * 2
     assert found[6]["batch"] == 3 != found[7]["batch"] == found[0]["batch"]
+
+
+def test_a_later_round_of_concurrent_flows_warms_up_shortly() -> None:
+    """Catches flows that warm up as long in each round, and a later round that leaves words unchecked."""
+
+    def scene(session: _core.Session) -> Any:
+        for pair in (("gpu0", "gpu1"), ("gpu1", "gpu0")):
+            session.prove_peer(*pair)
+        pairs = (("gpu0", "gpu1"), ("gpu1", "gpu0"))
+        flows = []
+        for near, far in pairs:  # for each operation a slot, so that each counts
+            ends = [session.allocate(gpu, "device", 3 * GIB, gpu) for gpu in (near, far)]
+            flows.append(_core.Flow(*ends, near, "copy", MIB))
+        for alone in flows:
+            session.measure([alone], toy.options())  # finds out how it completes
+        found = [session.measure(flows, toy.options(precision=0.0, max_samples=3)) for _ in range(2)]
+        return [
+            {
+                "verified": each.verified,
+                "rates": [flow.bytes_per_s for flow in each.flows],
+                "checked": [flow.verification.checked_bytes for flow in each.flows],
+            }
+            for each in found
+        ]
+
+    first, second = toy.play(toy.nvidia(), scene)
+    assert first["verified"] and second["verified"]
+    assert second["rates"] == pytest.approx(first["rates"], rel=0.01)
+    for before, after in zip(first["checked"], second["checked"], strict=True):
+        assert 0 < after < before
+
+
+def test_gpus_of_one_model_share_what_was_seen_of_their_copies() -> None:
+    """Catches an engine that is observed again on each equal GPU, and one of a pair taken for another's."""
+
+    def scene(session: _core.Session) -> Any:
+        def seen(source: str, destination: str) -> list[str]:
+            flow = toy.flow(session, (source, "device"), (destination, "device"), source, "copy", SIZE)
+            found = session.measure([flow], toy.options())
+            return [found.engine, found.engine_evidence]
+
+        for pair in (("gpu0", "gpu1"), ("gpu1", "gpu0")):
+            session.prove_peer(*pair)
+        ways = (("gpu0", "gpu0"), ("gpu1", "gpu1"), ("gpu0", "gpu1"), ("gpu1", "gpu0"))
+        return [seen(*way) for way in ways]
+
+    own, other, there, back = toy.play(toy.nvidia(), scene)
+    assert own == other and own[0] == "kernel"
+    assert there[0] == back[0] == "copy-engine" and there[1] != back[1]

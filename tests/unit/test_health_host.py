@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.run.shared.health_host import JUDGED_WINDOW_S, HostLoad, HostMonitor
+from byteways.run.shared.health_host import JUDGED_WINDOW_S, HostLoad, HostMonitor, HostReading
 from tests.machines.synthetic import write
 
 
@@ -109,6 +109,27 @@ def test_a_short_case_is_judged_with_what_came_before(tmp_path: Path) -> None:
     host.passes(0.5, others=50)
     load = monitor.end()
     assert (load.window_s, load.others) == (0.5, 0.5), "one that is long enough is judged alone"
+
+
+def test_cases_that_follow_share_a_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a host that is read twice between two cases, and a pause that counts as part of a case."""
+    host = Host(tmp_path)
+    monitor, readings = host.monitor(), 0
+    read = monitor.read
+
+    def counted() -> HostReading:
+        nonlocal readings
+        readings += 1
+        return read()
+
+    monkeypatch.setattr(monitor, "read", counted)
+    for pause_s, wanted in ((0.01, 1), (1.0, 2)):
+        readings = 0
+        host.passes(pause_s, others=100 if pause_s == 1.0 else 0)
+        monitor.begin()
+        host.passes(0.5)
+        assert monitor.end().others == 0
+        assert readings == wanted
 
 
 def test_a_kernel_that_tells_nothing(tmp_path: Path) -> None:

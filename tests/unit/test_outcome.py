@@ -43,9 +43,9 @@ def measurement(flows: int = 1, **fields: Any) -> Any:
     )
     filled = {
         "samples_ns": [999.12345678, 1000.0, 1001.0], "time_ns": summary, "batch": 4, "slope": False,
-        "gated": True, "verified": True, "verified_every_sample": False, "timed_by": "device-events",
-        "timer_resolution_ns": 32.0, "submit_ns": 1234.56789, "first_ns": 5000.0, "host_ns": 0.0,
-        "times": [], "discarded": [], "traces": [],
+        "gated": True, "verified": True, "verified_every_sample": False, "verified_first": True,
+        "timed_by": "device-events", "timer_resolution_ns": 32.0, "submit_ns": 1234.56789, "first_ns": 5000.0,
+        "host_ns": 0.0, "times": [], "discarded": [], "traces": [],
         "clock_alignment_ns": 5.0, "window_ns": 4e6, "end_to_end_ns": 5e6, "engine": "copy-engine",
         "engine_evidence": "counter", "flows": each, "warnings": [], "distinct_source_bytes": 1,
         "distinct_destination_bytes": 2, "evidence": NOTED,
@@ -100,6 +100,8 @@ def test_outcome_of_one_flow() -> None:
     assert outcome["verification"] == "every sample, strided; first and last in full"
     whole = outcome_of(case, measurement(verified_every_sample=True), buffers())
     assert whole["verification"] == "every sample"
+    later = outcome_of(case, measurement(verified_first=False), buffers())
+    assert later["verification"] == "every sample, strided; last in full"
     assert "end_to_end_bytes_per_s" not in outcome
 
 

@@ -7,7 +7,7 @@ import pytest
 from byteways.explain.best.headline import Lead
 from byteways.explain.best.ranking import rank
 from byteways.explain.best.wording_answers import answer, doubt
-from byteways.explain.best.wording_rankings import better_way, margin, named_way
+from byteways.explain.best.wording_rankings import NO_LEAD_OVER, better_way, margin, named_way
 from byteways.explain.claims.claim import TIE
 from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
@@ -86,6 +86,14 @@ def test_the_best_names_what_is_faster_on_few_paths() -> None:
     told = "on gpu0>gpu1 alone kernel is faster still (1860 GB/s)"
     assert margin(ranking) == told and Lead(ranking, GIB).margin == told
     assert told in answer(ranking, "copy") and doubt(ranking) == "not on gpu0>gpu1"
+
+
+@pytest.mark.parametrize(("rate", "told"), [(80.0, "12 % over kernel"), (90.0, f"{NO_LEAD_OVER} kernel")])
+def test_one_path_of_a_class_speaks_for_the_others(rate: float, told: str) -> None:
+    """Catches "no alternative at this size" where the other interface was measured on one of the pairs."""
+    ranking = rank(found(*every("copy", 90, 90, 90, 90), on(PAIRS[0], rate, "kernel")))
+    assert ranking is not None and ranking.rivals == () and ranking.elsewhere == ()
+    assert margin(ranking) == f"{told} on gpu0>gpu1" and margin(ranking, brief=True) == told
 
 
 def test_an_outlier_is_compared_with_sound_pairs() -> None:

@@ -199,7 +199,16 @@ class Estimator:
         energy_s = SUSTAINED_LOAD_S if case.options.get("energy") else 0.0
         fixed_s = FIXED_S[kind] + FLOW_S * (len(case.flows) - 1) + SETUP_S.get(case.interface, 0.0)
         fixed_s += RANKS_FIXED_S.get(INTERFACES[case.interface].between, 0.0)
-        return fixed_s + 2 * preparation_s + warm_up_s + sampling_s + energy_s
+        return fixed_s + self._passes(case, rounds) * preparation_s + warm_up_s + sampling_s + energy_s
+
+    @staticmethod
+    def _passes(case: Case, rounds: int) -> float:
+        """Returns how often a round fills and checks its buffers: at first before and after the warm-up.
+
+        Later rounds do so once, but for ranks and pages that move (native/timing/measure.cpp).
+        """
+        moving = case.ranks or any(is_managed(end.memory) for flow in case.flows for end in flow.buffers)
+        return 2.0 if moving else 1.0 + 1.0 / rounds
 
     def allocation_s(self, buffer: Buffer, size_bytes: int) -> float:
         """Returns the seconds to allocate and touch a buffer for the first time."""

@@ -101,7 +101,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     engine_evidence: str | None = None  # a sentence; what readers need of it is in `evidence`
     evidence: EvidenceFields | None = None
     verified: bool | None = None
-    verification: str | None = None  # "every sample", "every sample, strided; first and last in full"
+    verification: str | None = None  # "every sample", "every sample, strided; first and last in full", …
     corruption: dict[str, Any] | None = None  # see record_parts._Corruption
     launch: dict[str, int] | None = None  # blocks, threads, … in effect
     parts: dict[str, float] | None = None  # of a route: fraction of the bytes by path

@@ -37,12 +37,17 @@ class Ranking:
     group: ResultGroup
     rivals: tuple[Rival, ...]  # by value, the greatest first
     default: Rival | None = None  # the best with default settings, if the best of all needs others
-    elsewhere: tuple[Rival, ...] = ()  # measured on few of the paths, and faster there
+    narrow: tuple[Rival, ...] = ()  # measured on few of the paths, by value, the greatest first
     unranked: tuple[Unranked, ...] = ()  # faster by their values
 
     @property
     def ties(self) -> tuple[Rival, ...]:
         return tuple(one for one in self.rivals if not one.claim.leads)
+
+    @property
+    def elsewhere(self) -> tuple[Rival, ...]:
+        """Measured on few of the paths, and faster there."""
+        return tuple(one for one in self.narrow if one.claim.trails)
 
     @property
     def slower(self) -> tuple[Rival, ...]:
@@ -81,7 +86,7 @@ def rank(members: Iterable[Result], *, kind: str = "best", prefer: Variant | Non
         groups[first],
         tuple(rivals),
         plain[0] if _settings(first) and plain else None,
-        tuple(sorted((one for one in narrow if one.claim.trails), key=lambda one: -one.group.value)),
+        tuple(sorted(narrow, key=lambda one: -one.group.value)),
         _unranked(members, ways, ways[first]),
     )
 

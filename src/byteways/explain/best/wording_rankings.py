@@ -45,18 +45,34 @@ def margin(
         ranking: Of one size.
         names: What the table calls an interface; others keep their name.
         tie: Says that there is no significant difference from those that follow.
-        brief: Leaves out what a comparison that is not decided allows, ways that few paths have, and that
-            there is no alternative.
+        brief: Leaves out what a comparison that is not decided allows, faster ways that few paths have, the
+            paths of a comparison on few, and that there is no alternative.
     """
     if ties := tied_interfaces(ranking):
         called = [names.get(name, name) for name in ties]
         return f"{_level(_ties_with(ranking, ties), tie, brief)} {listed(called)}"
     if next_ := runner_up(ranking):
-        claim = next_.claim
-        over = f"{gain_of(claim)} over" if claim.effect < 2 else f"{factor(claim)} ×"
-        name = next_.variant.interface
-        return f"{over} {names.get(name, name)}{agreement(claim)}"
-    return "" if brief else faster_elsewhere(ranking, " GB/s") or "no alternative at this size"
+        return _over(next_, names) + agreement(next_.claim)
+    if said := faster_elsewhere(ranking, " GB/s"):
+        return "" if brief else said
+    mine = ranking.variant.interface
+    if compared := [one for one in ranking.narrow if one.variant.interface != mine and one.claim.pairs]:
+        return _on_few_paths(compared[0], names, tie, brief)
+    return "" if brief else "no alternative at this size"
+
+
+def _over(rival: Rival, names: Mapping[str, str]) -> str:
+    claim, name = rival.claim, rival.variant.interface
+    over = f"{gain_of(claim)} over" if claim.effect < 2 else f"{factor(claim)} ×"
+    return f"{over} {names.get(name, name)}"
+
+
+def _on_few_paths(rival: Rival, names: Mapping[str, str], tie: str, brief: bool) -> str:
+    """`6.2 % over kernel on cpu0>gpu0`: one path of a class speaks for the others."""
+    name, paths = rival.variant.interface, rival.claim.second.paths
+    level = f"{_level([rival.claim], tie, brief)} {names.get(name, name)}"
+    said = _over(rival, names) if rival.claim.leads else level
+    return said if brief else f"{said} on {listed(list(paths))}"
 
 
 def _ties_with(ranking: Ranking, interfaces: Sequence[str]) -> list[Claim]:

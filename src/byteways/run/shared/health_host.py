@@ -19,6 +19,9 @@ from byteways.record.warnings import BUSY_SHARE, STEAL_SHARE, Warning
 #: Kernel CPU times have a resolution of 10 ms, 1 % of two cores over half a second. Shorter cases are judged
 #: together with the preceding time; nothing is judged over less.
 JUDGED_WINDOW_S = 0.5
+#: A case that begins so soon after the last one begins with the reading after that: a reading takes up to a
+#: millisecond on hosts with many cores.
+FOLLOWS_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,8 @@ class HostMonitor:
 
     def begin(self) -> None:
         """Call before a case."""
-        self._readings.append(self.read())
+        if self._clock() - self._readings[-1].at_s > FOLLOWS_S:
+            self._readings.append(self.read())
 
     def end(self) -> HostLoad:
         """Call after a case; returns the load over it and, if it was short, over enough time before it."""

@@ -33,6 +33,7 @@ One = TypeVar("One")
 #: Values of `verification`: what was checked after each sample.
 EVERY_WORD = "every sample"
 SOME_WORDS = "every sample, strided; first and last in full"
+SOME_WORDS_LATER = "every sample, strided; last in full"
 #: Host memory whose pages do not migrate.
 PLACED = ("pageable", "hugepage", "pinned", "pinned-noncoherent", "write-combined", "registered")
 #: Whether a memory kind means pages of the system's base size, or of a larger one. Vendors choose the pages
@@ -77,7 +78,7 @@ def outcome_of(
         "engine_evidence": measurement.engine_evidence,
         "evidence": _evidence(measurement.evidence),
         "verified": measurement.verified,
-        "verification": EVERY_WORD if measurement.verified_every_sample else SOME_WORDS,
+        "verification": _verification(measurement),
         "distinct_bytes": {
             "source": measurement.distinct_source_bytes,
             "destination": measurement.distinct_destination_bytes,
@@ -101,6 +102,12 @@ def outcome_of(
         fields |= _corruption([case.path], measurement)
     told = {name: value for name, value in fields.items() if value is not None or name == "reason"}
     return cast(Outcome, told)
+
+
+def _verification(measurement: Measurement) -> str:
+    if measurement.verified_every_sample:
+        return EVERY_WORD
+    return SOME_WORDS if measurement.verified_first else SOME_WORDS_LATER
 
 
 def _within_process(case: Case, measurement: Measurement, buffers: Held) -> Outcome:
