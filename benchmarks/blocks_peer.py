@@ -38,7 +38,9 @@ HELD_OUT_SIZES = (2 << 10, 6 << 10, 12 << 10, 24 << 10, 48 << 10, 128 << 10)
 HELD_OUT_COUNTS = (32, 100, 500, 2000)
 LAYOUTS = ("random", "source", "destination", "strided")
 TO_AND_FROM_HOST = ("host-gpu", "gpu-host")
-BETWEEN_GPUS = ("put", "get")
+BETWEEN_GPUS = ("put",)
+#: What suite `blocks` measures between GPUs.
+BETWEEN_GPUS_SIZES, BETWEEN_GPUS_COUNTS = (4 << 10, 64 << 10), (64, 1024)
 MOST_BYTES = 256 << 20
 RELAYED = (256 << 20, 512 << 20)
 OURS, DEFAULT = "plan", "default"
@@ -55,9 +57,15 @@ def held_out(directions: Sequence[str]) -> Iterator[Cell]:
     for direction in directions:
         for size in HELD_OUT_SIZES:
             for count in HELD_OUT_COUNTS:
-                if size * count <= MOST_BYTES:
+                if size * count <= MOST_BYTES and (direction in TO_AND_FROM_HOST or _is_within(size, count)):
                     yield direction, LAYOUTS[number % len(LAYOUTS)], size, count
                     number += 1
+
+
+def _is_within(size: int, count: int) -> bool:
+    """Whether such blocks lie between those that were measured between GPUs."""
+    least, most = BETWEEN_GPUS_SIZES
+    return least <= size <= most and BETWEEN_GPUS_COUNTS[0] <= count <= BETWEEN_GPUS_COUNTS[1]
 
 
 def wide(directions: Sequence[str]) -> Iterator[Cell]:
@@ -65,7 +73,7 @@ def wide(directions: Sequence[str]) -> Iterator[Cell]:
     for direction in directions:
         for size in (4 << 10, 16 << 10, 64 << 10):
             for count in (64, 512, 4096):
-                if size * count <= MOST_BYTES:
+                if size * count <= MOST_BYTES and (direction in TO_AND_FROM_HOST or _is_within(size, count)):
                     yield direction, "random", size, count
 
 

@@ -142,6 +142,8 @@ Choice Plan::choose(const Blocks& blocks, const Survey& seen, Stream stream, Req
   for (const Grid& grid : path->grids) {
     const std::optional<Estimate> found = estimate(grid, mean_bytes, count);
     if (!found || !found->leads || found->ns >= best.ns) continue;
+    // A lead beyond the largest copy is assumed only where no larger one was measured by any method.
+    if (found->beyond && found->row->bytes < usual->row->bytes) continue;
     if (!seen.uniform) {  // a mean size that leads is not enough where large blocks are slower
       const auto largest = estimate(grid, static_cast<double>(seen.largest), count);
       if (!largest || !largest->leads) continue;

@@ -182,16 +182,17 @@ double between(double low, double high, double low_value, double high_value, dou
 std::optional<Estimate> of_row(const Row& row, double count) {
   const auto after = std::lower_bound(row.cells.begin(), row.cells.end(), count,
                                       [](const Cell& cell, double wanted) { return cell.count < wanted; });
-  if (after != row.cells.end() && after->count == count) return Estimate{after->ns, after->leads, &row};
+  if (after != row.cells.end() && after->count == count)
+    return Estimate{after->ns, after->leads, &row, false};
   if (after == row.cells.begin()) return std::nullopt;
   const Cell& low = *(after - 1);
   if (after == row.cells.end()) {  // more blocks than measured: each takes as long
     if (low.count == 1) return std::nullopt;
-    return Estimate{low.ns * count / low.count, low.leads, &row};
+    return Estimate{low.ns * count / low.count, low.leads, &row, false};
   }
   if (after->count > kMostApart * low.count) return std::nullopt;
-  return Estimate{between(low.count, after->count, low.ns, after->ns, count), low.leads && after->leads,
-                  &row};
+  return Estimate{between(low.count, after->count, low.ns, after->ns, count), low.leads && after->leads, &row,
+                  false};
 }
 
 }  // namespace
@@ -235,11 +236,11 @@ std::optional<Estimate> estimate(const Grid& grid, double bytes, double count) {
   if (low->row->bytes == bytes) return low;
   if (!high) {  // a single copy above the largest one: as many bytes a second
     if (count != 1) return std::nullopt;
-    return Estimate{low->ns * bytes / low->row->bytes, low->leads, low->row};
+    return Estimate{low->ns * bytes / low->row->bytes, low->leads, low->row, true};
   }
   if (high->row->bytes > kMostApart * low->row->bytes) return std::nullopt;
   return Estimate{between(low->row->bytes, high->row->bytes, low->ns, high->ns, bytes),
-                  low->leads && high->leads, low->row};
+                  low->leads && high->leads, low->row, false};
 }
 
 }  // namespace byteways::copy_library

@@ -68,6 +68,7 @@ struct Estimate {
   double ns = 0;
   bool leads = false;        // at all measured neighbours
   const Row* row = nullptr;  // the nearest one below, or the only one
+  bool beyond = false;       // of a single copy larger than all of the grid
 };
 // Interpolated between measured sizes and counts, in logarithms; monotone as the measured times are. Nothing
 // beyond them, but for counts and single copies above the largest, which grow in proportion.

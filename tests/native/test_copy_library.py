@@ -190,6 +190,26 @@ def test_times_between_measured_cells() -> None:
     assert of.run(scene) == pytest.approx([4000, 8000, 8000, 32000])
 
 
+def test_a_lead_ends_where_larger_copies_were_measured() -> None:
+    """Catches a method for small copies that is used for any size, and one for the largest that is not."""
+    sizes = (4096, 1 << 16, 1 << 20, 1 << 24)
+
+    def scene(program: Program) -> Any:
+        plan = program.open(
+            *BATCHES[:2],
+            *(f"row {size} 1:{size}" for size in sizes[:3]),
+            "method kernel",
+            "row 4096 1:2000+",
+            "method batch",
+            *(f"row {size} 1:{size // 2}+" for size in sizes[1:3]),
+        )
+        source, target = program.pinned(sizes[-1]), program.device(sizes[-1])
+        found = [program.choose([target], [source], size, program.stream(), plan) for size in sizes]
+        return [one if isinstance(one, int) else one.method for one in found]
+
+    assert of.run(scene) == [of.KERNEL, of.BATCH, of.BATCH, of.BATCH]
+
+
 def test_nothing_to_copy_is_fine() -> None:
     """Catches pointers that are looked at although no byte is to be copied."""
 
