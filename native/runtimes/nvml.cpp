@@ -1,6 +1,7 @@
 // See nvml.hpp.
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cctype>
 #include <chrono>
@@ -28,6 +29,7 @@ namespace {
 
 // Temperature and power are read no more often: each call takes about a millisecond.
 constexpr std::chrono::milliseconds kSlowEvery{500};
+constexpr std::size_t kFieldRoom = 32;  // entries of a call for one field
 
 // Where calls are announced; -1: nowhere.
 std::atomic<int> announced_to = -1;
@@ -133,7 +135,7 @@ struct Management::Table : cuda::NvmlTypes {
       if (code == kNotSupported) unsupported[name] = unknown[name];
       return std::nullopt;
     }
-    // Reads fields by one call. A sum of several has the last one's reason if none has a value.
+    // Reads fields. A sum of several has the last one's reason if none has a value.
     void fields(std::vector<Wanted> wanted);
   };
   // Reads temperature and power, unless that was done a moment ago.
@@ -217,25 +219,21 @@ void Management::Table::Reader::fields(std::vector<Wanted> wanted) {
     if (found != unsupported.end()) unknown[one.name] = found->second;
     return found != unsupported.end();
   });
-  if (wanted.empty()) return;
-  std::vector<FieldValue> answers(wanted.size(), FieldValue{});
-  for (std::size_t k = 0; k < wanted.size(); ++k) {
-    answers[k].field = wanted[k].which;
-    answers[k].scope = wanted[k].scope;
-  }
-  const int whole = table.field_values
-                        ? table.field_values(device, static_cast<int>(answers.size()), answers.data())
-                        : kFunctionNotFound;
-  for (std::size_t k = 0; k < wanted.size(); ++k) {
-    const Wanted& one = wanted[k];
-    const int code = whole != 0 ? whole : answers[k].status;
+  for (const Wanted& one : wanted) {
+    // A call for each: workers on machines with NVLink lost the ends of their heap's blocks when one call had
+    // asked for several (driver 580.159). The further entries are room that no number is expected in.
+    std::array<FieldValue, kFieldRoom> answers{};
+    answers[0].field = one.which;
+    answers[0].scope = one.scope;
+    int code = table.field_values ? table.field_values(device, 1, answers.data()) : kFunctionNotFound;
+    if (code == 0) code = answers[0].status;
     if (code != 0) {
       unknown[one.name] = table.refusal(table.field_values, code);
       if (code == kNotSupported) unsupported[key(one)] = unknown[one.name];
-    } else if (const auto value = number_of(answers[k])) {
+    } else if (const auto value = number_of(answers[0])) {
       *one.sum = *value + one.sum->value_or(0);
     } else {
-      unknown[one.name] = "its type " + std::to_string(answers[k].type) + " is unknown";
+      unknown[one.name] = "its type " + std::to_string(answers[0].type) + " is unknown";
     }
   }
   for (const Wanted& one : wanted)

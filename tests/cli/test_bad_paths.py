@@ -40,6 +40,7 @@ report RUN --out PATH
 export PATH
 export RUN --out PATH
 plan PATH
+advise PATH
 compare RUN PATH
 compare PATH RUN
 check PATH

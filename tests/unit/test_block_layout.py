@@ -99,7 +99,7 @@ size = "1MiB"
 options = { block_sizes = "48x16KiB,4x64KiB" }
 """
     assert parse(text, file="mine.toml").sweeps[0].options == {"block_sizes": ("48x16KiB,4x64KiB",)}
-    for wrong in ('"48x"', '"16KiB"', '"0x16KiB"', '"2x16KB"', "3", '"48x16KiB,"'):
+    for wrong in ('"48x"', '"16KiB"', '"0x16KiB"', '"2x16QB"', "3", '"48x16KiB,"'):
         with pytest.raises(BytewaysError) as caught:
             parse(text.replace('"48x16KiB,4x64KiB"', wrong), file="mine.toml")
         option = (caught.value.hint or "").removeprefix("write for example ")

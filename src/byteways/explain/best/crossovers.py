@@ -24,7 +24,7 @@ from byteways.plan.options import SUBMIT
 
 #: The kernel, and the vendor's calls: one for all blocks, or, where there is none, one for each.
 KERNEL = "kernel-blocks", ""
-CALLS = ("copy-blocks", f"{SUBMIT.name}=batch"), ("copy-blocks", "")
+VENDOR_CALLS = ("copy-blocks", f"{SUBMIT.name}=batch"), ("copy-blocks", "")
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _of(grid: BlockGrid, place: Place) -> Iterator[Crossovers]:
     ]
     for memory, some in group_by(cells, lambda one: one[1].variant.host_memory).items():
         by_method = group_by(some, lambda one: (one[1].variant.interface, one[1].variant.options))
-        calls = next((method for method in CALLS if method in by_method), None)
+        calls = next((method for method in VENDOR_CALLS if method in by_method), None)
         if calls is None or KERNEL not in by_method:
             continue
         compared = list(_compared(by_method[KERNEL], by_method[calls], len(by_method)))

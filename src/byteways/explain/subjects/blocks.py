@@ -27,7 +27,7 @@ from byteways.units import format_size, short_time
 
 _INTRODUCTION = (
     "Copies of N blocks of S bytes, each from its own address to its own, as paged caches and adapters are "
-    "moved. The rate counts the bytes of the blocks. Where operations are not held back by a gate, it "
+    "moved. The rate counts the bytes of the blocks. Where no gate holds operations, it "
     "contains the time of the calls, with the lists that they need."
 )
 _CAPTION = (
