@@ -191,7 +191,9 @@ def test_fast_copies(torch: Any, plan: byteways.OpenPlan) -> None:
     def copies() -> int:
         return plan.statistics().calls["batch"]
 
-    with byteways.fast_copies(plan):
+    torch.cuda.synchronize()
+    # A batched call is not possible in the default stream.
+    with torch.cuda.stream(torch.cuda.Stream()), byteways.fast_copies(plan):
         moved = [host.to("cuda"), host.cuda(), host.to(gpu), host.to("cuda", non_blocking=True)]
         assert copies() == 4
         gpu.copy_(host)
