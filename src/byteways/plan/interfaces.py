@@ -312,7 +312,17 @@ INTERFACES: Mapping[str, Interface] = {
     "open-ipc": step("opens another process's GPU memory by its IPC handle", ("gpu",)),
     COLD_LOAD: replace(
         step("a whole load: allocates memory, reads data into it, copies them to a GPU", ("gpu",)),
-        rests_on={"gpu": ("memory", "calls", "rates.engine-host-read", "links", "cpu")},
+        rests_on={
+            "gpu": (
+                "memory",
+                "calls",
+                "rates.engine-host-read",
+                "rates.engine-peer-read",
+                "staging",
+                "links",
+                "cpu",
+            )
+        },
     ),
     "stream-copy": stream("c = a of STREAM", "stream_copy"),
     "stream-scale": stream("b = 3 c of STREAM", "stream_scale"),
