@@ -75,7 +75,7 @@ EXPECTED: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
             "torch-40": "the model does not reproduce this",
             "torch-small": "assumed by the model",  # nobody published the values, and fixed times are assumed
             "link-limits": "assumed by the model",
-            "mesh-equal": "built in",
+            "mesh-equal": "assumed by the model",
             "link-bound": "the model does not reproduce this",  # its links have 64 GB/s
             "memory": "built in",
         },

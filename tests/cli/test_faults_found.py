@@ -51,7 +51,7 @@ CASES = (
     Found("no-memory:gpu3", "gpu3"),
     Found("no-kernels:gpu1", "gpu1"),
     Found("lost:gpu2", "gpu2"),
-    Found("lost:gpu2:after=600", "gpu2"),
+    Found("lost:gpu2:after=300", "gpu2"),
     Found("stall:gpu0:after=10", "gpu0", compared="cpu0-gpu0"),
     Found("early-return:cpu0>gpu0", "gpu0", ("pageable.toml",)),
     Found("slow:gpu0-nvswitch:0.5", "gpu0-nvswitch"),
