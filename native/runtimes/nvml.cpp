@@ -220,8 +220,8 @@ void Management::Table::Reader::fields(std::vector<Wanted> wanted) {
     return found != unsupported.end();
   });
   for (const Wanted& one : wanted) {
-    // A call for each: workers on machines with NVLink lost the ends of their heap's blocks when one call had
-    // asked for several (driver 580.159). The further entries are room that no number is expected in.
+    // A call for each, with room behind. Workers on machines with several GPUs found their heap damaged while
+    // one call asked for several fields (driver 580.159): that this was the cause is suspected, not proved.
     std::array<FieldValue, kFieldRoom> answers{};
     answers[0].field = one.which;
     answers[0].scope = one.scope;
