@@ -80,5 +80,5 @@ def _print_candidates(answer: Answer) -> None:
     rows = tuple(
         (row.method, row.time, row.rate, row.call, row.beside) for row in candidate_rows(answer.ranking)
     )
-    headings = ("method", "time", "rate", "time of its call", "the best beside it")
+    headings = ("method", "time", "rate", "time of its call", "compared to best")
     show([Table(f"methods, {answer.between}", headings, rows, (1, 2, 3))])

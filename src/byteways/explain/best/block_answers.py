@@ -34,7 +34,7 @@ class CandidateRow:
     time: str
     rate: str
     call: str
-    beside: str  # the best beside it
+    beside: str  # compared to best
 
 
 def all_answers(
@@ -128,7 +128,7 @@ def call_ns(group: ResultGroup) -> float | None:
 
 
 def candidate_rows(ranking: Ranking) -> list[CandidateRow]:
-    """Returns a row for each method, the best first: its time, rate and call, and the best beside it."""
+    """Returns a row for each method, the best first: its time, rate and call, and compared to best."""
     rivals = [(one.variant, one.group, difference_text(one.claim)) for one in ranking.rivals]
     return [
         CandidateRow(
