@@ -47,6 +47,15 @@ def test_a_rank_alone_sends_to_itself(ranks: RankThreads, pattern: str, submit: 
     assert outcome["engine_evidence"].startswith("NCCL")
 
 
+@pytest.mark.parametrize("pattern", ["alltoall", "gather", "scatter"])
+def test_calls_of_newer_libraries_and_their_messages(ranks: RankThreads, pattern: str) -> None:
+    """Catches a wrong signature of a call that NCCL has since 2.28."""
+    for calls in ("collective", "messages"):
+        outcome, leaving = ranks.measure(request_of(pattern, MIB, launch="thread", calls=calls))
+        assert not leaving and outcome["status"] == "measured", outcome["reason"]
+        assert outcome["verified"]
+
+
 @pytest.mark.parametrize("pattern", ["allreduce", "alltoall"])
 def test_one_thread_for_all(ranks: RankThreads, pattern: str) -> None:
     """Catches a communicator that is not made within a group, and streams that never join."""

@@ -294,3 +294,22 @@ def test_a_failed_measurement_abandons_its_communicator(
         return [outcome["status"], *seen]
 
     assert toy.apart(scene) == ["measured" if usable else "failed", usable, usable]
+
+
+@pytest.mark.parametrize("pattern", ["alltoall", "gather", "scatter"])
+def test_a_collective_by_messages_does_what_the_own_call_does(pattern: str) -> None:
+    """Catches a call whose blocks go to other places, and a record that does not say which call it was."""
+    ends = [Buffer(f"gpu{rank}", "device", rank=rank) for rank in range(2)]
+    flow = Flow(ends[0], ends[0], "gpu0", others=((ends[1], ends[1]),))
+
+    def scene(options: dict[str, str | int]) -> dict[str, Any]:
+        case = Case("xccl", pattern, (flow,), toy.MIB, "warm", options)
+        return SimulatedRanks(simulator_path(), toy.nvidia()).measure(asked(case, precision=0.05, key=3))[0]
+
+    own = toy.apart(lambda: scene({}))
+    by_messages = toy.apart(lambda: scene({"calls": "messages"}))
+    for outcome in (own, by_messages):
+        assert outcome["status"] == "measured" and outcome["verified"], outcome["reason"]
+    assert "sends and receives" in by_messages["engine_evidence"]
+    assert "sends and receives" not in own["engine_evidence"]
+    assert own["time_ns"]["median"] == pytest.approx(by_messages["time_ns"]["median"], rel=0.01)

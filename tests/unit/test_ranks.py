@@ -201,6 +201,10 @@ def test_sizes_of_blocks_are_those_of_osu() -> None:
             f'interface = "mpi"\npattern = "allreduce"\noptions = {{ staging = "pinned" }}\n{ENDS}',
             "staging in pinned memory is for messages, and allreduce is a collective",
         ),
+        (
+            f'interface = "xccl"\npattern = "allreduce"\noptions = {{ calls = "messages" }}\n{ENDS}',
+            "alltoall, gather, scatter can be sent as messages, and allreduce cannot",
+        ),
         (f'interface = "mpi"\ncache = "cold"\n{OSU}{ENDS}', "OSU's programs reuse one buffer"),
         (
             f'interface = "mpi"\noptions = {{ timing = "osu", staging = "pinned" }}\n{ENDS}',

@@ -80,6 +80,10 @@ class XcclCommunicator {
   void allgather(const void* source, void* destination, std::size_t count, int type, Stream& stream);
   void broadcast(const void* source, void* destination, std::size_t count, int type, int root,
                  Stream& stream);
+  // In these three, `count` is the number of elements in one rank's block.
+  void alltoall(const void* source, void* destination, std::size_t count, int type, Stream& stream);
+  void gather(const void* source, void* destination, std::size_t count, int type, int root, Stream& stream);
+  void scatter(const void* source, void* destination, std::size_t count, int type, int root, Stream& stream);
   void send(const void* data, std::size_t count, int type, int to, Stream& stream);
   void receive(void* data, std::size_t count, int type, int from, Stream& stream);
   // A registered buffer, until the handle is destroyed. Throws Unsupported for the library's or Xccl's

@@ -222,6 +222,69 @@ int ncclRecv(void* data, std::size_t count, int type, int peer, Comm comm, Strea
   return message(false, data, count, type, peer, comm, stream);
 }
 
+}  // extern "C"
+
+namespace {
+
+// The calls of `body` as one group, as the library itself makes sends and receives of such a collective.
+// `body` gets rank and number of ranks, and returns the first code that is no success.
+template <class Body>
+int grouped(Comm comm, Body body) {
+  if (comm == nullptr) return byteways::xccl::kInvalidArgument;
+  const RankOfComm& me = of(comm);
+  if (const int begun = ncclGroupStart(); begun != byteways::xccl::kSuccess) return begun;
+  const int code = body(me.rank, me.comm->size());
+  const int ended = ncclGroupEnd();
+  return code != byteways::xccl::kSuccess ? code : ended;
+}
+
+// Sends block k of `source` to rank k, or receives block k of `destination` from it, for all ranks.
+int send_blocks(const void* source, std::size_t count, int type, int ranks, Comm comm, Stream stream) {
+  int code = byteways::xccl::kSuccess;
+  for (int other = 0; other < ranks && code == byteways::xccl::kSuccess; ++other)
+    code = ncclSend(
+        static_cast<const std::byte*>(source) + static_cast<std::size_t>(other) * bytes_of(count, type),
+        count, type, other, comm, stream);
+  return code;
+}
+int receive_blocks(void* destination, std::size_t count, int type, int ranks, Comm comm, Stream stream) {
+  int code = byteways::xccl::kSuccess;
+  for (int other = 0; other < ranks && code == byteways::xccl::kSuccess; ++other)
+    code = ncclRecv(
+        static_cast<std::byte*>(destination) + static_cast<std::size_t>(other) * bytes_of(count, type), count,
+        type, other, comm, stream);
+  return code;
+}
+
+}  // namespace
+
+extern "C" {
+
+int ncclAlltoAll(const void* source, void* destination, std::size_t count, int type, Comm comm,
+                 Stream stream) {
+  return grouped(comm, [&](int, int ranks) {
+    const int sent = send_blocks(source, count, type, ranks, comm, stream);
+    const int received = receive_blocks(destination, count, type, ranks, comm, stream);
+    return sent != byteways::xccl::kSuccess ? sent : received;
+  });
+}
+int ncclGather(const void* source, void* destination, std::size_t count, int type, int root, Comm comm,
+               Stream stream) {
+  return grouped(comm, [&](int rank, int ranks) {
+    const int sent = ncclSend(source, count, type, root, comm, stream);
+    if (sent != byteways::xccl::kSuccess || rank != root) return sent;
+    return receive_blocks(destination, count, type, ranks, comm, stream);
+  });
+}
+int ncclScatter(const void* source, void* destination, std::size_t count, int type, int root, Comm comm,
+                Stream stream) {
+  return grouped(comm, [&](int rank, int ranks) {
+    const int sent =
+        rank == root ? send_blocks(source, count, type, ranks, comm, stream) : byteways::xccl::kSuccess;
+    return sent != byteways::xccl::kSuccess ? sent : ncclRecv(destination, count, type, root, comm, stream);
+  });
+}
+
 int ncclMemAlloc(void** data, std::size_t bytes) {
   return memory_call([&](World& world) {
     *data = world.allocate({Place::Kind::gpu, current_gpu()}, sim::Kind::device, bytes);

@@ -36,6 +36,8 @@ OF_ALL = tuple(option.name for option in COMMON_OPTIONS)
 COLLECTIVES = (
     *("allreduce", "allgather", "reduce-scatter", "alltoall", "broadcast", "reduce", "gather", "scatter"),
 )
+#: Those of NCCL and RCCL that a group of sends and receives carries out as well.
+SENT_AS_MESSAGES = ("alltoall", "gather", "scatter")
 #: Those that direct kernels and copies carry out.
 DIRECT_COLLECTIVES = ("allreduce", "allgather", "reduce-scatter", "alltoall")
 #: Patterns of applications, each carried out by the interface of its name (applications.py).
@@ -225,7 +227,7 @@ INTERFACES: Mapping[str, Interface] = {
     "xccl": between_ranks(
         "NCCL or RCCL: messages between two ranks or several pairs, or a collective, one GPU each",
         ("unidirectional", "bidirectional", MULTI_PAIR, *COLLECTIVES),
-        options=(opt.TIMING, opt.IN_PLACE, opt.LAUNCH, opt.SUBMIT),
+        options=(opt.TIMING, opt.IN_PLACE, opt.LAUNCH, opt.SUBMIT, opt.CALLS),
         in_place=("allreduce", "allgather", "reduce-scatter"),
         library="xccl",
     ),

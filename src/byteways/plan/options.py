@@ -73,6 +73,9 @@ TIMING = Option("timing", words=("pipelined", "isolated", "osu"), default="pipel
 #: What calls the library for the ranks of a host's GPUs: a process for each, a thread for each, or one
 #: thread for all.
 LAUNCH = Option("launch", words=("process", "thread", "single"), default="process")
+#: How NCCL or RCCL is asked for an alltoall, gather or scatter: by its own call, where it has one (NCCL
+#: 2.28), or by a group of sends and receives.
+CALLS = Option("calls", words=("collective", "messages"), default="collective")
 #: Whether a collective reads its input where it writes its result, as nccl-tests defines it.
 IN_PLACE = Option("in_place", words=("no", "yes"), default="no")
 #: How direct collectives exchange: each rank gets all it needs in one step, or, in allreduce, each sums one

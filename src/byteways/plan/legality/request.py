@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from byteways.plan.block_layout import blocks_of_options, moves_blocks
-from byteways.plan.interfaces import COLLECTIVES, INTERFACES, OPTIONS, WORD_BYTES, is_memory_step
+from byteways.plan.interfaces import (
+    COLLECTIVES,
+    INTERFACES,
+    OPTIONS,
+    SENT_AS_MESSAGES,
+    WORD_BYTES,
+    is_memory_step,
+)
 from byteways.plan.options import ACCESS_BYTES, LAYOUT, MOST_ACCESSES, MOST_BLOCK_THREADS
 from byteways.plan.pieces import pieces_of_options
 from byteways.plan.relays import via_mistake
@@ -49,6 +56,7 @@ def mistake(request: Request) -> Mistake | None:
         or _pace_mistake(request)
         or _submit_mistake(request)
         or _in_place_mistake(request)
+        or _calls_mistake(request)
         or _staging_mistake(request)
         or _osu_mistake(request)
         or _direct_mistake(request)
@@ -199,6 +207,13 @@ def _in_place_mistake(request: Request) -> Mistake | None:
         return None
     reason = f"{request.interface} in place does {', '.join(allowed)}, and not {request.pattern}"
     return Mistake("in_place", reason, f'pattern = "{allowed[0]}"')
+
+
+def _calls_mistake(request: Request) -> Mistake | None:
+    if request.options.get("calls") != "messages" or request.pattern in SENT_AS_MESSAGES:
+        return None
+    reason = f"{', '.join(SENT_AS_MESSAGES)} can be sent as messages, and {request.pattern} cannot"
+    return Mistake("calls", reason, f'pattern = "{SENT_AS_MESSAGES[0]}"')
 
 
 def _staging_mistake(request: Request) -> Mistake | None:
