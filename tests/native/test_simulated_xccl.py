@@ -313,3 +313,18 @@ def test_a_collective_by_messages_does_what_the_own_call_does(pattern: str) -> N
     assert "sends and receives" in by_messages["engine_evidence"]
     assert "sends and receives" not in own["engine_evidence"]
     assert own["time_ns"]["median"] == pytest.approx(by_messages["time_ns"]["median"], rel=0.01)
+
+
+def test_a_window_is_registered_and_named() -> None:
+    """Catches memory that is registered as a buffer where a window was asked for."""
+    ends = [Buffer(f"gpu{rank}", "xccl", rank=rank) for rank in range(2)]
+    flow = Flow(ends[0], ends[0], "gpu0", others=((ends[1], ends[1]),))
+
+    def scene(options: dict[str, str | int]) -> dict[str, Any]:
+        case = Case("xccl", "allgather", (flow,), toy.MIB, "warm", options)
+        return SimulatedRanks(simulator_path(), toy.nvidia()).measure(asked(case, precision=0.05, key=3))[0]
+
+    buffers = toy.apart(lambda: scene({}))
+    windows = toy.apart(lambda: scene({"registration": "window"}))
+    assert buffers["verified"] and windows["verified"], windows["reason"]
+    assert "windows" in windows["engine_evidence"] and "windows" not in buffers["engine_evidence"]

@@ -39,6 +39,12 @@ ALLREDUCE = Case(
     "mpi", "allreduce", (Flow(RANKS[0], RANKS[0], "cpu0", others=((RANKS[1], RANKS[1]),)),), MIB, "warm"
 )
 
+GPUS = tuple(Buffer(f"gpu{rank}", "device", rank=rank) for rank in range(2))
+IN_A_WINDOW = Case(
+    *("xccl", "allgather", (Flow(GPUS[0], GPUS[0], "gpu0", others=((GPUS[1], GPUS[1]),)),), MIB, "warm"),
+    {"registration": "window"},
+)
+
 UNKNOWN_MEMORY = (
     H200X4[0],
     replace(H200X4[1], calls={"gpu0": {PLAIN_COPY: Offer(False, "HIP 6.2: invalid argument")}}),
@@ -72,6 +78,7 @@ def test_what_is_legal(machine: Machine, what: Case) -> None:
 
 
 REFUSED = [
+    (H200X4, IN_A_WINDOW, "a window is of memory that NCCL or RCCL allocates"),
     (H200X4, case("kernel", "cpu0:pageable", "gpu0:device", "gpu0"), "no pageable memory access"),
     (NO_PEER, case("kernel", "gpu0:device", "gpu1:device", "gpu0"), "no peer access: the driver refused it"),
     (H200X4, case("pointer-chase", "gpu0:managed", "gpu0:managed", "cpu0"), "on gpu0 would migrate"),

@@ -205,6 +205,11 @@ def test_sizes_of_blocks_are_those_of_osu() -> None:
             f'interface = "xccl"\npattern = "allreduce"\noptions = {{ calls = "messages" }}\n{ENDS}',
             "alltoall, gather, scatter can be sent as messages, and allreduce cannot",
         ),
+        (
+            f'interface = "xccl"\npattern = "allreduce"\n'
+            f'options = {{ launch = "single", registration = "window" }}\n{ENDS}',
+            "all ranks register a window at once",
+        ),
         (f'interface = "mpi"\ncache = "cold"\n{OSU}{ENDS}', "OSU's programs reuse one buffer"),
         (
             f'interface = "mpi"\noptions = {{ timing = "osu", staging = "pinned" }}\n{ENDS}',

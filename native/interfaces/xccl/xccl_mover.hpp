@@ -45,13 +45,15 @@ class XcclMover : public Base, public RankCalls {
         submission_(flow) {
     this->traits_.synchronous = false;
     this->traits_.engine = "xccl";
+    const bool as_window = flow.word("registration", "buffer") == "window";
     for (const Buffer* buffer : {flow.source, flow.destination})
       if (buffer != nullptr && buffer->allocation().memory() == Memory::xccl)
-        registered_.push_back(xccl_->registered(*buffer));
+        registered_.push_back(as_window ? xccl_->window(*buffer) : xccl_->registered(*buffer));
+    if (!registered_.empty()) registration_ = as_window ? ", in symmetric windows" : ", registered memory";
   }
   void describe(const std::string& what) {
     this->note_evidence(xccl_->library_name() + ": " + what + (submission_.graph() ? ", as a graph" : "") +
-                        (registered_.empty() ? "" : ", registered memory"));
+                        registration_);
     this->traits_.evidence.library = xccl_->library().kind();
     this->traits_.evidence.library_version = xccl_->library().report().version;
   }
@@ -65,6 +67,7 @@ class XcclMover : public Base, public RankCalls {
         for (int step = 0; step < this->steps(); ++step) this->call(stream, k, step);
     };
   }
+  std::string registration_;                       // for the evidence
   std::vector<std::shared_ptr<void>> registered_;  // outlives what was recorded
   Submission submission_;
 };

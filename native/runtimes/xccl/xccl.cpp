@@ -221,9 +221,29 @@ void XcclCommunicator::receive(void* data, std::size_t count, int type, int from
   check("ncclRecv", library_->table().receive(data, count, type, from, *comm_, stream.lend()));
 }
 
-std::shared_ptr<void> XcclCommunicator::registered(const Buffer& buffer) {
+void XcclCommunicator::require_registration(const char* call) const {
   if (const std::string obstacle = library_->register_obstacle(size_); !obstacle.empty())
-    throw Unsupported("ncclCommRegister", "multicast", obstacle, device_->name());
+    throw Unsupported(call, "multicast", obstacle, device_->name());
+}
+
+std::shared_ptr<void> XcclCommunicator::window(const Buffer& buffer) {
+  const xccl::Table& table = library_->table();
+  if (!table.register_window || !table.deregister_window)
+    throw Unsupported("ncclCommWindowRegister", "library", library_->name() + " has no windows (since 2.27)",
+                      device_->name());
+  require_registration("ncclCommWindowRegister");
+  xccl::Table::Window handle = nullptr;
+  check("ncclCommWindowRegister",
+        table.register_window(*comm_, buffer.data(), buffer.bytes(), &handle, xccl::kSymmetricWindow));
+  const auto undo = [library = library_, comm = comm_](void* registered) {
+    if (registered != nullptr && *comm != nullptr)
+      library->table().deregister_window(*comm, static_cast<xccl::Table::Window>(registered));
+  };
+  return {static_cast<void*>(handle), undo};
+}
+
+std::shared_ptr<void> XcclCommunicator::registered(const Buffer& buffer) {
+  require_registration("ncclCommRegister");
   void* handle = nullptr;
   check("ncclCommRegister",
         library_->table().register_memory(*comm_, buffer.data(), buffer.bytes(), &handle));

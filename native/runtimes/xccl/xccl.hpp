@@ -89,12 +89,15 @@ class XcclCommunicator {
   // A registered buffer, until the handle is destroyed. Throws Unsupported for the library's or Xccl's
   // reason.
   std::shared_ptr<void> registered(const Buffer& buffer);
+  // The same as a symmetric window, which all ranks register at once.
+  std::shared_ptr<void> window(const Buffer& buffer);
   // The sends and receives of `body` progress together.
   void group(const std::function<void()>& body);
 
  private:
   XcclCommunicator(std::shared_ptr<const Xccl> library, Device& device, int rank, int size);
   void check(const char* call, int code) const;
+  void require_registration(const char* call) const;
   void join(Session& session, const xccl::Table::UniqueId& id);
 
   std::shared_ptr<const Xccl> library_;

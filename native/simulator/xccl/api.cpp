@@ -134,6 +134,7 @@ int current_gpu() {
 using Comm = Table::Comm;
 using Stream = Table::Stream;
 using UniqueId = Table::UniqueId;
+using Window = Table::Window;
 
 extern "C" {
 
@@ -304,6 +305,14 @@ int ncclCommRegister(Comm comm, void* data, std::size_t, void** handle) {
 int ncclCommDeregister(Comm comm, void*) {
   return memory_call([&](World&) { of(comm); });
 }
+
+int ncclCommWindowRegister(Comm comm, void* data, std::size_t bytes, Window* window, int) {
+  void* handle = nullptr;
+  const int code = ncclCommRegister(comm, data, bytes, &handle);
+  *window = static_cast<Window>(handle);
+  return code;
+}
+int ncclCommWindowDeregister(Comm comm, Window window) { return ncclCommDeregister(comm, window); }
 
 int ncclGroupStart() {
   return call([](Lock&, const sim::xccl::Machine&) { library().begin_group(); });

@@ -76,6 +76,9 @@ LAUNCH = Option("launch", words=("process", "thread", "single"), default="proces
 #: How NCCL or RCCL is asked for an alltoall, gather or scatter: by its own call, where it has one (NCCL
 #: 2.28), or by a group of sends and receives.
 CALLS = Option("calls", words=("collective", "messages"), default="collective")
+#: How memory of NCCL or RCCL (`xccl`) is registered with the communicator: each buffer by itself, or as a
+#: symmetric window of all ranks, which NCCL's symmetric kernels and copy-engine collectives need.
+REGISTRATION = Option("registration", words=("buffer", "window"), default="buffer")
 #: Whether a collective reads its input where it writes its result, as nccl-tests defines it.
 IN_PLACE = Option("in_place", words=("no", "yes"), default="no")
 #: How direct collectives exchange: each rank gets all it needs in one step, or, in allreduce, each sums one

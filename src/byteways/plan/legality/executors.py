@@ -78,6 +78,13 @@ def in_place_refusal(question: LegalityContext) -> str | None:
     return f"in place, each rank has one buffer, and {flow.source} and {flow.destination} are two"
 
 
+def registration_refusal(question: LegalityContext) -> str | None:
+    flow = question.flow
+    if question.options["registration"] != "window" or all(each.memory == "xccl" for each in flow.buffers):
+        return None
+    return "a window is of memory that NCCL or RCCL allocates, kind xccl"
+
+
 def own_gpu_refusal(question: LegalityContext) -> str | None:
     """NCCL and RCCL refuse two ranks on one GPU ("Duplicate GPU detected", ncclInvalidUsage)."""
     flow = question.flow

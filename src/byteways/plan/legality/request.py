@@ -57,6 +57,7 @@ def mistake(request: Request) -> Mistake | None:
         or _submit_mistake(request)
         or _in_place_mistake(request)
         or _calls_mistake(request)
+        or _registration_mistake(request)
         or _staging_mistake(request)
         or _osu_mistake(request)
         or _direct_mistake(request)
@@ -214,6 +215,13 @@ def _calls_mistake(request: Request) -> Mistake | None:
         return None
     reason = f"{', '.join(SENT_AS_MESSAGES)} can be sent as messages, and {request.pattern} cannot"
     return Mistake("calls", reason, f'pattern = "{SENT_AS_MESSAGES[0]}"')
+
+
+def _registration_mistake(request: Request) -> Mistake | None:
+    if request.options.get("registration") != "window" or request.options.get("launch") != "single":
+        return None
+    reason = "all ranks register a window at once, and here one thread calls for one after another"
+    return Mistake("launch", reason, 'launch = "thread"')
 
 
 def _staging_mistake(request: Request) -> Mistake | None:

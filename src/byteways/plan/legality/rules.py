@@ -86,6 +86,12 @@ RULES: tuple[Rule, ...] = (
         executors.in_place_refusal,
         options=("in_place",),
     ),
+    Rule(
+        "registration",
+        "a window is memory of the library",
+        executors.registration_refusal,
+        options=("registration",),
+    ),
     Rule("staging", "what is staged is memory of a GPU", executors.staging_refusal, options=("staging",)),
     Rule("grid", "ranks fill the grid, and cells fill tiles", applications.grid_refusal, APPLICATIONS),
     Rule(
