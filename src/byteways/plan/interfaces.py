@@ -227,7 +227,14 @@ INTERFACES: Mapping[str, Interface] = {
     "xccl": between_ranks(
         "NCCL or RCCL: messages between two ranks or several pairs, or a collective, one GPU each",
         ("unidirectional", "bidirectional", MULTI_PAIR, *COLLECTIVES),
-        options=(opt.TIMING, opt.IN_PLACE, opt.LAUNCH, opt.SUBMIT, opt.CALLS, opt.REGISTRATION),
+        options=(
+            opt.TIMING,
+            opt.IN_PLACE,
+            opt.LAUNCH,
+            opt.SUBMIT,
+            opt.CALLS_OF_A_COLLECTIVE,
+            opt.REGISTRATION,
+        ),
         in_place=("allreduce", "allgather", "reduce-scatter"),
         library="xccl",
     ),

@@ -75,7 +75,7 @@ TIMING = Option("timing", words=("pipelined", "isolated", "osu"), default="pipel
 LAUNCH = Option("launch", words=("process", "thread", "single"), default="process")
 #: How NCCL or RCCL is asked for an alltoall, gather or scatter: by its own call, where it has one (NCCL
 #: 2.28), or by a group of sends and receives.
-CALLS = Option("calls", words=("collective", "messages"), default="collective")
+CALLS_OF_A_COLLECTIVE = Option("calls", words=("collective", "messages"), default="collective")
 #: How memory of NCCL or RCCL (`xccl`) is registered with the communicator: each buffer by itself, or as a
 #: symmetric window of all ranks, which NCCL's symmetric kernels and copy-engine collectives need.
 REGISTRATION = Option("registration", words=("buffer", "window"), default="buffer")
