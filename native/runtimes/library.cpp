@@ -17,6 +17,20 @@ std::string loaded_path(void* handle, const std::string& asked_for) {
   return asked_for;
 }
 
+bool is_loaded(const std::string& soname) {
+  void* handle = dlopen(soname.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (handle != nullptr) dlclose(handle);
+  return handle != nullptr;
+}
+
+// What a user calls the place of a file that was opened by its soname.
+std::string opened_from(const std::string& path, const std::vector<std::string>& directories) {
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  for (const std::string& directory : directories)
+    if (directory + "/" == folder) return origin_of(directory);
+  return "dynamic linker";
+}
+
 // The dynamic linker's text for a missing file; other texts mean that an existing file does not load.
 bool is_absent(const std::string& text, const std::string& name) {
   return text == name + ": cannot open shared object file: No such file or directory";
@@ -71,8 +85,13 @@ Library Library::open(const std::vector<std::string>& sonames, const std::vector
     report.hint = "unset " + std::string(override_variable) + ", or let it name the library file";
     return library;
   }
-  for (const std::string& soname : sonames)
-    if (attempt(soname, "dynamic linker")) return library;
+  // Two copies in one process, as of MPI's GPU transport and of ours, do not know each other's memory.
+  for (const bool loaded : {true, false})
+    for (const std::string& soname : sonames)
+      if (is_loaded(soname) == loaded && attempt(soname, "dynamic linker")) {
+        report.found_by = opened_from(report.path, directories);
+        return library;
+      }
   for (const std::string& directory : directories)
     for (const std::string& soname : sonames)
       if (attempt(directory + "/" + soname, origin_of(directory))) return library;

@@ -28,7 +28,8 @@ struct LibraryReport {
 class Library {
  public:
   // Tries on a simulated machine only `simulator`; else only the value of `override_variable`, if it is set;
-  // else each soname through the dynamic linker, then each soname in each directory. Fills report.path,
+  // else each soname through the dynamic linker, first those that this process has loaded; then each soname
+  // in each directory. Fills report.path,
   // found_by, searched, and reason when nothing was found.
   static Library open(const std::vector<std::string>& sonames, const std::vector<std::string>& directories,
                       const char* override_variable, const std::string& simulator, LibraryReport& report);

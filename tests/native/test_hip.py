@@ -241,3 +241,23 @@ def test_cuda_has_fewer_kinds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     session = _core.Session()
     for memory in ("device-fine", "device-uncached", "pinned-noncoherent", "managed-coarse"):
         assert "CUDA" in session.offers("gpu0", memory).reason
+
+
+def test_a_runtime_that_the_process_has_loaded_is_used(tmp_path: Path) -> None:
+    """Catches a second HIP runtime beside that of MPI's GPU transport: neither knows the other's memory."""
+    source, own = tmp_path / "other.c", tmp_path / "libamdhip64.so"
+    source.write_text("int elsewhere;")
+    loaded = tmp_path / "of_mpi.so"
+    for file, soname in ((own, own.name), (loaded, "libamdhip64.so.6")):
+        subprocess.run(["cc", "-shared", f"-Wl,-soname,{soname}", "-o", file, source], check=True)
+    program = (
+        f"import ctypes; ctypes.CDLL({str(loaded)!r})\n"
+        "from byteways import _core\n"
+        "print(*(each.path for each in _core.Session().libraries if each.library == 'hip'))"
+    )
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "BYTEWAYS_LIBCUDA": "/nosuch/libcuda.so"}
+    environment.pop("BYTEWAYS_LIBHIP", None)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == str(loaded)
