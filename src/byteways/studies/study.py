@@ -92,6 +92,7 @@ class StudyLine:
     pattern: str = "unidirectional"
     cache: str = "cold"
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: By name; a list has the values of cases of different sizes.
     options: Mapping[str, Any] = field(default_factory=dict)
     together: bool = False  # all GPUs of the place concurrently, each with its nearest host, both ways
     #: `per-direction`: report one direction where the interface counts reads and writes;
