@@ -197,6 +197,8 @@ class PublishedClaim:
     machine: str = ""
     #: Where the source says otherwise, and what: values that contradict the claim agree with that.
     at_odds_with: str = ""
+    #: Which document of the hardware's maker says otherwise, and what: such values agree with that.
+    corrected_by: str = ""
 
     @property
     def text(self) -> str:
