@@ -3,8 +3,9 @@
     python validation/mission.py [--source NAME ...] [--keep FOLDER]
 
 Reads validation/mission/<source>.csv, runs what the evidence names (each study once per machine model, each
-suite once) and checks that every item got its record, figure or verdict. All machines are simulated. Prints a
-table by source and what is missing. `--keep` keeps the runs, and takes up those that are there. Exit status 1
+suite once, as many at a time as there are processors) and checks that every item got its record, figure or
+verdict. All machines are simulated. Says on standard error what runs and how far it is, then prints a table
+by source and what is missing. `--keep` keeps the runs, and takes up those that are there. Exit status 1
 if an item is not accounted for, or its evidence is not there.
 """
 
@@ -12,12 +13,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+import threading
+import time
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -45,14 +50,7 @@ class Program:
             RuntimeError: The command failed; the text is what it said.
         """
         if arguments not in self._answers:
-            done = subprocess.run(
-                [str(BYTEWAYS), *arguments], capture_output=True, text=True, timeout=LIMIT_S, check=False
-            )
-            try:
-                answer = json.loads(done.stdout)
-            except ValueError:
-                answer = {"failure": done.stderr.strip() or f"exit status {done.returncode}"}
-            self._answers[arguments] = answer
+            self._answers[arguments] = _answered(arguments)
         answer = self._answers[arguments]
         if "failure" in answer:
             raise RuntimeError(answer["failure"])
@@ -74,12 +72,51 @@ class Program:
         lines = (folder / "measurements.jsonl").read_text(encoding="utf-8").splitlines()
         return sum(_is_verified(json.loads(line)) for line in lines)
 
+    def run_all(self, rows: Sequence[Row]) -> None:
+        """Runs what the evidence of the rows names, the longest ones first."""
+        studies = {
+            (row.source, shown.model or self.first_models[row.source])
+            for row in rows
+            for shown in row.evidence
+            if shown.kind in ("claim", "figure", "study")
+        }
+        suites = {tuple(shown.arguments) for row in rows for shown in row.evidence if shown.kind == "run"}
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            begun = [pool.submit(self.study, *words) for words in sorted(studies, reverse=True)]
+            begun += [pool.submit(self.verified, words) for words in sorted(suites)]
+        for each in begun:
+            each.exception()  # the rows that need it say why it failed
+
     @cached_property
     def first_models(self) -> dict[str, str]:
         """The first machine model of each study."""
         from byteways.studies.reading import load
 
         return {source: load(source).models[0] for source in sources()}
+
+
+def _answered(arguments: Sequence[str]) -> dict[str, Any]:
+    """The JSON answer of a command, or its failure; what it says meanwhile goes to standard error."""
+    words = [word for word in arguments if not word.startswith("-") and "/" not in word]
+    name, began, said = " ".join(words), time.monotonic(), deque[str](maxlen=20)
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as told:
+        program = subprocess.Popen(
+            [str(BYTEWAYS), *arguments], stdout=told, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        )
+        limit = threading.Timer(LIMIT_S, program.kill)
+        limit.start()
+        for line in program.stderr or ():
+            said.append(line)
+            print(f"[{name}] {line}", end="", file=sys.stderr, flush=True)
+        status = program.wait()
+        limit.cancel()
+        told.seek(0)
+        answer = told.read()
+    print(f"[{name}] took {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    try:
+        return dict(json.loads(answer))
+    except ValueError:
+        return {"failure": "".join(said).strip() or f"exit status {status}"}
 
 
 def _is_verified(record: Mapping[str, Any]) -> bool:
@@ -217,7 +254,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = chosen.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        examiner = Examiner(Program(folder))
+        program = Program(folder)
+        program.run_all(rows)
+        examiner = Examiner(program)
         failed = {row.id: found for row in rows if (found := [*wrong(row), *examiner.missing(row)])}
     undecided = [row.id for row in rows if not row.status]
     print("All machines are SIMULATED by byteways; nothing here is measured.")

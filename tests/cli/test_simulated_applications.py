@@ -80,6 +80,40 @@ def test_wrong_words_are_found(tmp_path: Path) -> None:
     assert all("wrong words" in one["reason"] for one in records)
 
 
+def test_packing_as_in_the_codes(tmp_path: Path) -> None:
+    """Catches fields that are exchanged together, kernels that pack what a core does in Quicksilver, memory
+    of messages that is kept, and an exchange whose words nobody checks.
+    """
+    halo = f'{BOTH}, transport = ["mpi", "xccl"], fields = 6, packing = ["fused", "original"]'
+    of_core = f"{BOTH}, batches = 3, crossing = 40, packing = "
+    text = sweep("halo", "1MiB", halo) + sweep("particles", "1MiB", of_core + '["fused", "original"]')
+    text += sweep("particles", "1MiB", of_core + '"original"', name="malloc", destination="cpu*:pageable")
+    records = run(tmp_path, text, machine="elcap-mi300a")
+    assert {one["status"] for one in records} == {"measured"}, {one.get("reason") for one in records}
+    assert all(one["verified"] for one in records)
+    found = {
+        (one["sweep"], transport_of(one), one["counts"], one["options"].get("packing", "fused")): one
+        for one in records
+    }
+    for (swept, transport, counts, packing), record in found.items():
+        by_core = packing == "original" and swept != "halo"
+        assert ("packed by a core in new memory each" in record["engine_evidence"]) == by_core
+        if fused := found.get((swept, transport, counts, "fused")):
+            slower = packing == "original"
+            assert (fused["time_ns"]["median"] < record["time_ns"]["median"]) == slower
+    of_halo = found["halo", "mpi", "exchange", "original"]["engine_evidence"]
+    assert of_halo.startswith("12 messages of ")  # six times as many as fused
+
+
+def test_words_that_a_core_packs_are_checked(tmp_path: Path) -> None:
+    """Catches messages of a core whose words nobody looks at: one of those from GPU 0 to GPU 1 is changed."""
+    text = sweep("particles", "1MiB", f'{BOTH}, packing = "original", batches = 2, crossing = 40')
+    faulty = ("--fault", "corrupt:gpu0>gpu1:word=7")
+    assert {one["status"] for one in run(tmp_path, text, *faulty, machine="elcap-mi300a", status=1)} == {
+        "corrupt"
+    }
+
+
 def test_messages_that_do_not_come_are_found(tmp_path: Path) -> None:
     """Catches an exchange that is believed for its tokens: what GPU 0 writes to GPU 1 does not arrive."""
     options = f'transport = ["copies", "kernels"], {BOTH}'
@@ -157,6 +191,20 @@ def test_what_cannot_be_has_a_reason(tmp_path: Path) -> None:
         ),
         "handle": ("halo", "1MiB", 'transport = "kernels"', {"destination": "cpu*:pinned"}, "by IPC handles"),
         "cpu": ("halo", "1MiB", 'transport = "xccl"', {"executor": "cpu*"}, "transport xccl needs a GPU"),
+        "core": (
+            "particles",
+            "1MiB",
+            'packing = "original"',
+            {},
+            "a core packs: cpu0 cannot address device memory of gpu0",
+        ),
+        "new": (
+            "particles",
+            "1MiB",
+            'packing = "original", transport = "copies"',
+            {"source": "gpu*:managed"},
+            "a core packs into new memory, which copies does not send",
+        ),
         "particle": ("particles", "1000B", 'transport = "mpi"', {}, "particles of 128 bytes"),
     }
     text = "".join(

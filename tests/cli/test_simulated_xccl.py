@@ -13,6 +13,7 @@ from tests.cli.called import byteways, measured
 
 MIB = 2**20
 ENDS = 'interface = "xccl"\nsource = "gpu*:device"\ndestination = "gpu*:device"\ncache = "warm"\n'
+OF_PING_PONG = ENDS.replace("xccl", "xccl-ping-pong").replace('cache = "warm"', "")
 HEAD = 'name = "toy"\ntitle = "NCCL and RCCL"\nrounds = 1\ncase_budget_s = 0.005\n'
 SUITE = f"""{HEAD}
 [[sweep]]
@@ -31,9 +32,26 @@ pairs = "per-link-class"
 size = ["32KiB", "16MiB"]
 [[sweep]]
 name = "latency"
-{ENDS.replace("xccl", "xccl-ping-pong").replace('cache = "warm"', "")}pairs = "per-link-class"
+{OF_PING_PONG}pairs = "per-link-class"
 size = "8B"
 """
+
+
+def test_a_message_is_waited_for_as_in_osus_program(tmp_path: Path) -> None:
+    """Catches the loop of osu_xccl_latency without the wait after each of the two messages, and a collective
+    whose calls follow each other without a wait.
+    """
+    timings = 'options = { timing = ["pipelined", "osu"], batch = 5 }'
+    text = f'{HEAD}[[sweep]]\nname = "a"\n{OF_PING_PONG}size = "8B"\n{timings}\n'
+    text += f'[[sweep]]\nname = "b"\n{ENDS}pattern = "allreduce"\nsize = "32KiB"\n{timings}\n'
+    records = measured(tmp_path, text, "--machine", "elcap-mi300a", "--ranks", "2")
+    assert {one["status"] for one in records} == {"measured"}, [one["reason"] for one in records]
+    found = {
+        (one["sweep"], one["options"].get("timing", "pipelined")): one["time_ns"]["median"] for one in records
+    }
+    wait_ns = load("elcap-mi300a").number("calls.synchronize_ns")
+    assert found["a", "osu"] > found["a", "pipelined"] + 2 * wait_ns
+    assert found["b", "osu"] > found["b", "pipelined"] + wait_ns
 
 
 @pytest.fixture(scope="module")

@@ -56,6 +56,17 @@ def test_a_prefetch_moves_pages_every_way(sheet: str, source: str, to: str, exec
     assert timed[0][1] > pages and timed == at(to, timed[0][1])
 
 
+@pytest.mark.parametrize("gpu", ["gpu0", "gpu1"])
+def test_an_apu_that_touches_managed_pages_has_them(gpu: str) -> None:
+    """Catches pages of the first domain, whichever APU has touched them first."""
+
+    def scene(session: _core.Session) -> dict[str, int]:
+        return dict(session.allocate("cpu0", "managed", toy.MIB, gpu).placement())
+
+    sheet = toy.amd(features__host_access=1, features__pageable_access=1)
+    assert toy.play(sheet, scene) == {gpu[3:]: toy.MIB // PAGE}
+
+
 def test_memory_of_a_gpu_may_be_a_numa_domain() -> None:
     """Catches pages on GH200's GPU that count as pages on the host, and a void prefetch because of them."""
 

@@ -78,16 +78,18 @@ def test_the_native_core_is_told_everything() -> None:
         "columns": 2,
         "transport": "xccl",
         "timed": "iteration",
+        "packing": "fused",
         "width_cells": 512,
         "height_cells": 256,
         "depth": 2,
         "fields": 4,
     }
-    told = native_options("particles", MIB, 3, {"timed": "exchange"})
+    told = native_options("particles", MIB, 3, {"timed": "exchange", "packing": "original"})
     assert told == {
         "columns": 3,
         "transport": "mpi",
         "timed": "exchange",
+        "packing": "original",
         "crossing": 10,
         "message_bytes": 65536,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import rich.console
 
-from byteways.cli.layout import SCREEN_LINES, Lines, show
+from byteways.cli.layout import PIPED_WIDTH, SCREEN_LINES, Lines, plain, show
 from byteways.explain.display.table import Table
 from byteways.simulate import names
 
@@ -37,3 +37,14 @@ def test_the_mark_is_printed_once_a_screen(monkeypatch: pytest.MonkeyPatch) -> N
     assert shown(monkeypatch, 80, *short, mark="SIMULATED").count("SIMULATED") == 1
     long = [Lines("block", ("line",) * SCREEN_LINES)] * 2
     assert shown(monkeypatch, 80, *long, mark="SIMULATED").count("SIMULATED") == 2
+
+
+def test_sentences_are_wrapped_in_a_pipe() -> None:
+    """Catches a row of a thousand characters in a file, a word that is lost, and figures that are cut."""
+    words = tuple(f"word{number}" for number in range(300))
+    claims = Table("claims", ("verdict", "claim"), (("built in", " ".join(words)),), (), sentences=True)
+    lines = [*plain(claims), *plain(Lines("notes", (" ".join(words),), sentences=True))]
+    assert max(map(len, lines)) <= PIPED_WIDTH
+    assert " ".join(lines).split() == ["claims", "built", "in", *words, "notes", *words]
+    figures = Table("figures", ("name", "GB/s"), (("a" * 2 * PIPED_WIDTH, "1.5"),), (1,))
+    assert [line.split() for line in plain(figures)][-1] == ["a" * 2 * PIPED_WIDTH, "1.5"]

@@ -137,6 +137,7 @@ def test_mpi_reads_variables_of_the_gpus_runtime(gpus: int, reason: str | None) 
 
 
 OSU = 'options = { timing = "osu" }\n'
+OSU_OF_ONE_THREAD = 'options = { timing = "osu", launch = "single" }\n'
 
 
 @pytest.mark.parametrize(
@@ -215,9 +216,14 @@ def test_sizes_of_blocks_are_those_of_osu() -> None:
             f'interface = "mpi"\noptions = {{ timing = "osu", staging = "pinned" }}\n{ENDS}',
             "OSU's programs pass device memory to the library",
         ),
+        (f'interface = "xccl"\n{OSU}{ENDS}', "OSU's windows of messages exist for MPI only"),
         (
-            f'interface = "xccl"\npattern = "allreduce"\n{OSU}{ENDS}',
-            "OSU's loops exist for MPI only",
+            f'interface = "direct"\npattern = "allreduce"\n{OSU}{ENDS}',
+            "OSU's programs have no collectives over peer memory",
+        ),
+        (
+            f'interface = "xccl"\npattern = "allreduce"\n{OSU_OF_ONE_THREAD}{ENDS}',
+            "OSU's programs wait for each call, and launch single cannot",
         ),
     ],
 )

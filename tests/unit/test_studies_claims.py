@@ -15,6 +15,7 @@ from byteways.explain.studies.verdicts import (
     ASSUMED_BY_MODEL,
     BUILT_IN,
     CLOSE,
+    CORRECTED,
     HOLDS,
     SELF_CONTRADICTED,
     UNTESTED,
@@ -329,3 +330,12 @@ def test_a_source_that_says_both_contradicts_itself() -> None:
     found = simulated(turned, APART, at_odds_with="Table III: the reverse")
     assert found.verdict == SELF_CONTRADICTED and found.detail.startswith("Table III: the reverse")
     assert simulated(NEAR, APART, at_odds_with="Table III").verdict == HOLDS
+
+
+def test_a_sentence_that_the_hardware_s_documents_correct_is_no_fault_of_a_model() -> None:
+    """Catches a misprint held against a model that has the maker's number, and a correction of what holds."""
+    turned = ClaimCheck("order", {"of": ["copy@quad/1GiB", "kernel@quad/1GiB"]})
+    found = simulated(turned, APART, corrected_by="data sheet: the reverse")
+    assert found.verdict == CORRECTED and found.detail.startswith("data sheet: the reverse")
+    assert not found.contradicted
+    assert simulated(NEAR, APART, corrected_by="data sheet").verdict == HOLDS

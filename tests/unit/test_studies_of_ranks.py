@@ -33,7 +33,7 @@ def collective(library: str, pattern: str, ranks: int, size: int) -> Case:
     ends = [f"{rank}/gpu{rank}:device" for rank in range(ranks)]
     data = {"source": ends[0], "destination": ends[0], "executor": "gpu0"}
     flow = Flow.from_json({**data, "others": [[end, end] for end in ends[1:]]})
-    return Case(library, pattern, (flow,), size, "warm")
+    return Case(library, pattern, (flow,), size, "warm", {"timing": "osu"})
 
 
 def message(interface: str, source: str, destination: str, **fields: Any) -> Case:
@@ -120,7 +120,7 @@ def test_a_grid_has_sources_and_destinations(study: Study) -> None:
 
 def exchange(transport: str, data: str, time_us: float) -> Record:
     named = {"transport": "xccl"} if transport == "xccl" else {}
-    options = {"width_cells": 30720, "timed": "exchange", **named}
+    options = {"width_cells": 30720, "fields": 6, "packing": "original", "timed": "exchange", **named}
     ends = [f"{rank}/{data.replace('*', str(rank))}" for rank in range(4)]
     told = {"source": ends[0], "destination": ends[0], "executor": "gpu0"}
     flow = Flow.from_json({**told, "others": [[end, end] for end in ends[1:]]})

@@ -23,6 +23,9 @@ struct RankGrid {
   std::array<int, 4> neighbours() const;
 };
 
+// Whether a rank packs as the code does that the pattern stands for, or fewer kernels do it at once.
+inline bool packs_as_original(const Flow& flow) { return flow.word("packing", "fused") == "original"; }
+
 // Throws Unsupported where the ranks do not fill whole rows.
 RankGrid grid_of(const Flow& flow);
 

@@ -3,6 +3,10 @@
 // exchange of their halos along x and then along y, each face packed into one message, and the sum of one
 // word of every rank, as for a time step. With `timed` "exchange", an operation is that exchange alone.
 //
+// With `packing` "original" an iteration has the six exchanges of a step of CloverLeaf, each of the first
+// fields of the tile: a kernel packs or unpacks one field of a face, and the host waits before each message.
+// With "fused" it has one exchange of all fields, and a kernel packs a face.
+//
 // The pattern stands for CloverLeaf's communication (clover_exchange), not for its hydrodynamics: one stencil
 // stands for all of its kernels.
 #include "interfaces/exchange/application.hpp"
@@ -16,6 +20,9 @@ namespace {
 
 constexpr const char *kHaloStencil = "halo_stencil", *kHaloPack = "halo_pack", *kHaloUnpack = "halo_unpack",
                      *kHaloBoundary = "halo_boundary";
+
+// Fields of the exchanges of a step (update_halo in CloverLeaf's hydro loop).
+constexpr std::array<std::uint64_t, 6> kFieldsOfCalls = {5, 1, 1, 4, 6, 6};
 
 // The tile of a rank. Messages lie in three parts: those packed, and twice those received, each part with the
 // two faces of x and the two of y.
@@ -42,6 +49,14 @@ class Tile {
             side,
             fence_};
   }
+  // The same with only the first fields.
+  Tile with_fields(std::uint64_t count) const {
+    Tile fewer = *this;
+    fewer.fields_ = std::min(count, fields_);
+    return fewer;
+  }
+  std::uint64_t fields() const { return fields_; }
+  std::uint64_t field_bytes() const { return halo_field_words(arguments(nullptr, nullptr, kLeft)) * kWord; }
   std::uint64_t words() const { return fields_ * halo_field_words(arguments(nullptr, nullptr, kLeft)); }
   std::uint64_t state_bytes() const { return words() * kWord; }
   std::uint64_t face_words(unsigned side) const {
@@ -74,21 +89,27 @@ class HaloMover final : public ApplicationMover {
       : ApplicationMover(
             session, flow,
             {kHaloStencil, kHaloPack, kHaloUnpack, kHaloBoundary, "lattice_fill", "lattice_check"}),
-        tile_(flow) {
+        tile_(flow),
+        original_(packs_as_original(flow)) {
     if (flow.source->bytes() < 2 * tile_.state_bytes() || flow.destination->bytes() < 3 * tile_.part_bytes())
       throw Error(flow.interface, "size", "the fields or their messages do not fit the buffers");
+    std::vector<Tile> tiles;  // of the exchanges of an iteration
+    if (original_)
+      for (const std::uint64_t count : kFieldsOfCalls) tiles.push_back(tile_.with_fields(count));
+    else
+      tiles.push_back(tile_);
     std::vector<int> others;
     std::uint64_t sent = 0;
     for (unsigned side = kLeft; side <= kTop; ++side) {
       const int other = grid().neighbours()[side];
       if (other == kNobody) continue;
       others.push_back(other);
-      sent += tile_.face_bytes(side);
+      for (const Tile& tile : tiles) sent += tile.face_bytes(side);
     }
-    open_transport(others, std::to_string(others.size()) + " messages of " + std::to_string(sent) +
-                               " bytes in all from this rank");
-    for (std::uint64_t half = 0; half < kTurns; ++half)
-      for (const unsigned low : {kLeft, kBottom}) phases_[half][low / 2] = plan(low, half);
+    open_transport(others, std::to_string(others.size() * tiles.size()) + " messages of " +
+                               std::to_string(sent) + " bytes in all from this rank");
+    if (!original_) tiles.push_back(tile_);  // for the other turn
+    for (const Tile& tile : tiles) add_exchange(tile);
   }
 
   void prepare(std::uint64_t key) override {
@@ -109,7 +130,7 @@ class HaloMover final : public ApplicationMover {
   void spoil(std::uint64_t, std::uint64_t) override {
     if (whole()) return;
     poison_messages();
-    for (const Phase& phase : phases_[turn()]) unpack(phase);
+    for (const Phase& phase : exchanges_.back()) unpack(phase);
     wait();
   }
 
@@ -131,7 +152,9 @@ class HaloMover final : public ApplicationMover {
       current_ = 1 - current_;
       ++steps_;
     }
-    for (const Phase& phase : phases_[turn()]) exchange(phase);
+    const std::size_t first = original_ ? 0 : turn(), count = original_ ? exchanges_.size() : 1;
+    for (std::size_t k = first; k < first + count; ++k)
+      for (const Phase& phase : exchanges_[k]) exchange(phase);
     if (whole()) reduce();
   }
 
@@ -143,24 +166,32 @@ class HaloMover final : public ApplicationMover {
   };
   // The exchange along x or y, of the halos beyond two faces.
   struct Phase {
+    Tile tile;  // of the fields that are exchanged
     std::array<Face, 2> faces;
     Parcels parcels;
   };
+  using Exchange = std::array<Phase, 2>;  // along x and along y
 
-  // All of it that is the same in every iteration of that turn.
-  Phase plan(unsigned low, std::uint64_t half) {
-    Phase made;
+  // Exchanges take turns with the halves of the memory of messages.
+  void add_exchange(const Tile& tile) {
+    const std::uint64_t half = exchanges_.size() % kTurns;
+    exchanges_.push_back({plan(tile, kLeft, half), plan(tile, kBottom, half)});
+  }
+
+  // All of it that is the same in every iteration.
+  Phase plan(const Tile& tile, unsigned low, std::uint64_t half) {
+    Phase made{tile, {}, {}};
     for (const unsigned side : {low, low + 1}) {
       const int other = grid().neighbours()[side];
       Face& face = made.faces[side - low] = {side, other == kNobody, nullptr, nullptr};
       if (face.edge) continue;
       const unsigned opposite = side ^ 1;  // the neighbour's face
-      const Parcel sent{other, static_cast<int>(opposite), message(0, side), tile_.face_bytes(side),
+      const Parcel sent{other, static_cast<int>(opposite), message(0, side), tile.face_bytes(side),
                         received_part(half) * tile_.part_bytes() + tile_.face_offset(opposite)};
       face.packed = transport().packed_at(sent);
       face.received = message(received_part(half), side);
       made.parcels.sent.push_back(sent);
-      made.parcels.received.push_back({other, static_cast<int>(side), face.received, tile_.face_bytes(side)});
+      made.parcels.received.push_back({other, static_cast<int>(side), face.received, tile.face_bytes(side)});
     }
     return made;
   }
@@ -169,21 +200,44 @@ class HaloMover final : public ApplicationMover {
   void exchange(const Phase& phase) {
     for (const Face& face : phase.faces) {
       if (!face.edge)
-        launch(pack_, tile_.arguments(state(current_), face.packed, face.side), words(face.side));
+        pack(phase.tile, face);
       else if (whole())
-        launch(boundary_, tile_.arguments(state(current_), state(current_), face.side), words(face.side));
+        launch(boundary_, phase.tile.arguments(state(current_), state(current_), face.side),
+               phase.tile.face_words(face.side));
     }
     transport().exchange(phase.parcels, stream());
     unpack(phase);
   }
 
-  void unpack(const Phase& phase) {
-    for (const Face& face : phase.faces)
-      if (!face.edge)
-        launch(unpack_, tile_.arguments(face.received, state(current_), face.side), words(face.side));
+  void pack(const Tile& tile, const Face& face) {
+    for_kernels(tile, face.side, [&](const Tile& part, std::uint64_t in_state, std::uint64_t in_message) {
+      launch(pack_, part.arguments(state(current_) + in_state, face.packed + in_message, face.side),
+             part.face_words(face.side));
+    });
+    if (original_) wait();
   }
 
-  std::uint64_t words(unsigned side) const { return tile_.face_words(side); }
+  void unpack(const Phase& phase) {
+    for (const Face& face : phase.faces) {
+      if (face.edge) continue;
+      for_kernels(
+          phase.tile, face.side, [&](const Tile& part, std::uint64_t in_state, std::uint64_t in_message) {
+            launch(unpack_, part.arguments(face.received + in_message, state(current_) + in_state, face.side),
+                   part.face_words(face.side));
+          });
+      if (original_) wait();
+    }
+  }
+
+  // Calls action(fields of a kernel, bytes before them in the state, and in the message).
+  template <class Action>
+  void for_kernels(const Tile& tile, unsigned side, const Action& action) const {
+    if (!original_) return action(tile, 0, 0);
+    const Tile one = tile.with_fields(1);
+    for (std::uint64_t field = 0; field < tile.fields(); ++field)
+      action(one, field * one.field_bytes(), field * one.face_bytes(side));
+  }
+
   static std::uint64_t received_part(std::uint64_t half) { return 1 + half; }
   std::byte* state(unsigned number) const { return flow().source->data() + number * tile_.state_bytes(); }
   std::byte* message(std::uint64_t part, unsigned side) const {
@@ -193,7 +247,8 @@ class HaloMover final : public ApplicationMover {
   const Tile tile_;
   const Kernel &stencil_ = kernel(kHaloStencil), &pack_ = kernel(kHaloPack), &unpack_ = kernel(kHaloUnpack),
                &boundary_ = kernel(kHaloBoundary);
-  std::array<std::array<Phase, 2>, kTurns> phases_;  // by turn, along x and along y
+  const bool original_;
+  std::vector<Exchange> exchanges_;  // of an iteration, or one for each turn
   std::uint64_t key_ = 0, steps_ = 0;
   unsigned current_ = 0;
 };

@@ -1,7 +1,5 @@
-// The host's words of the lattice, row by row: one multiplication a word.
-#include <algorithm>
-
-#include "interfaces/lattice/arguments.hpp"
+// The host's words of the lattice.
+#include "interfaces/lattice/loops.hpp"
 #include "runtimes/host/host_kernels.hpp"
 
 namespace byteways {
@@ -16,10 +14,7 @@ void for_words(const LatticeArguments& arguments, const TeamMember& member, Acti
       action(k * arguments.stride, lattice_word(arguments, k * arguments.stride));
     return;
   }
-  for (unsigned long long i = share.begin; i < share.end;) {
-    const unsigned long long end = std::min(share.end, (i / arguments.width + 1) * arguments.width);
-    for (unsigned long long word = lattice_word(arguments, i); i < end; ++i, word *= kAcross) action(i, word);
-  }
+  lattice_for_words(arguments, share.begin, share.end, action);
 }
 
 void lattice_fill(const LatticeArguments& arguments, const TeamMember& member) {

@@ -1,7 +1,7 @@
 // Words of the lattice on the simulated machine.
 #include <algorithm>
 
-#include "interfaces/lattice/arguments.hpp"
+#include "interfaces/lattice/loops.hpp"
 #include "simulator/machine/kernels.hpp"
 
 namespace byteways::sim {
@@ -43,9 +43,9 @@ CheckResult check_symbolic(const Range& of, const LatticeArguments& a) {
     }
     const Word length = run.end - run.begin;
     if (length <= kLookedAt) {
-      for (Word i = at; i < at + length; ++i)
-        if (const Word got = run.rule.at(of.begin + i), wanted = lattice_word(a, i); got != wanted)
-          note(found, i, 1, wanted, got);
+      lattice_for_words(a, at, at + length, [&](Word i, Word wanted) {
+        if (const Word got = run.rule.at(of.begin + i); got != wanted) note(found, i, 1, wanted, got);
+      });
       continue;
     }
     for (const Word i : {at, at + length - 1})

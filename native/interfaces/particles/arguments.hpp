@@ -28,6 +28,10 @@ struct SegmentsArguments {
   const Segment* segments;
   unsigned long long count;
   unsigned int fence;  // device, pack: 1 to end by a fence, since messages may be in peers' memory
+  // Host: 0 copies a segment at once, others one particle after another. The particles of the store follow
+  // each other that many apart, again from the beginning after the last one; without a divisor that it has in
+  // common with their number.
+  unsigned long long step;
 };
 
 }  // namespace byteways

@@ -4,12 +4,19 @@
 // does an 8-byte allreduce to learn whether all ranks are done. With `timed` "exchange", an operation is both
 // exchanges alone.
 //
+// With `packing` "original" a rank packs as Quicksilver does. A batch has a message for every neighbour. A
+// core copies its particles, one by one, into memory that was allocated for this message, and out of the
+// memory that receives. The buffers are freed when their sends are complete, and an 8-byte allreduce tests
+// whether all ranks are done. With `packing` "fused" a kernel packs all messages to a neighbour at once, into
+// memory that is kept.
+//
 // The pattern stands for Quicksilver's communication (MC_Particle_Buffer), not for its physics: one pass over
 // all particles stands for the tracking.
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "interfaces/exchange/core.hpp"
 #include "interfaces/lattice/lattice.hpp"
 #include "interfaces/particles/trips.hpp"
 #include "interfaces/registry.hpp"
@@ -41,6 +48,11 @@ struct Gathered {
 struct Passage {
   std::vector<Gathered> packed, unpacked;
   Parcels parcels;
+  // For packing by a core: whose messages are sent and received, and those of the longest queue of any rank.
+  const std::vector<Side>*out = nullptr, *in = nullptr;
+  std::uint64_t part = 0;  // of the memory of messages, which receives
+  std::size_t batches = 0;
+  bool home_is_left = true;  // else it is come back to
 };
 
 // Of a trip: those of this rank that leave, and the guests that come. Both change roles on the way back.
@@ -58,6 +70,9 @@ class ParticlesMover final : public ApplicationMover {
     std::string reason;
     try {
       population_ = Population::of(flow);
+      if (packs_as_original(flow))
+        core_ = std::make_unique<Core>(session, flow,
+                                       std::initializer_list<const char*>{kParticlesPack, kParticlesUnpack});
     } catch (const Error& error) {
       reason = error.text();
     }
@@ -67,13 +82,15 @@ class ParticlesMover final : public ApplicationMover {
       throw Error(flow.interface, "size", "the particles or their messages do not fit the buffers");
     traits_.least_batch = kTrips;  // trips differ: every sample is of all
     for (std::uint64_t trip = 0; trip < kTrips; ++trip) trips_.push_back(plan(trip));
-    store_tables();
+    if (!core_) store_tables();
     std::vector<int> others;
     for (const Side& side : trips_.front().leaving) others.push_back(side.other);
     open_transport(others, description());
-    for (Trip& trip : trips_) {
+    for (std::uint64_t number = 0; number < kTrips; ++number) {
+      Trip& trip = trips_[number];
       trip.there = passage(trip.leaving, trip.guests, 1);
       trip.back = passage(trip.guests, trip.leaving, 2);
+      trip.there.batches = trip.back.batches = longest_queue(number);
     }
   }
 
@@ -121,15 +138,73 @@ class ParticlesMover final : public ApplicationMover {
   }
 
   void exchange(const Passage& passage) {
+    if (core_) {
+      wait();  // what the core packs has been tracked
+      for (std::size_t batch = 0; batch < passage.batches; ++batch) exchange_by_core(passage, batch);
+      return;
+    }
     for (const Gathered& gathered : passage.packed) move(pack_, gathered);
     transport().exchange(passage.parcels, stream());
     for (const Gathered& gathered : passage.unpacked) move(unpack_, gathered);
+  }
+
+  void exchange_by_core(const Passage& passage, std::size_t batch) {
+    std::vector<std::unique_ptr<Allocation>> sent;  // until all sends are complete
+    std::vector<std::pair<Segment, std::byte*>> received;
+    Parcels parcels;
+    for (const Side& side : *passage.out) {
+      if (batch >= side.segments.size()) continue;
+      const Segment& particles = side.segments[batch];
+      const std::uint64_t bytes = particles.words * kWord;
+      sent.push_back(core_->new_block(*flow().destination, bytes));
+      move_by_core(kParticlesPack, particles, sent.back()->data(), passage.home_is_left);
+      const std::uint64_t place = passage.part * population_.part_bytes() + side.place;
+      parcels.sent.push_back({side.other, static_cast<int>(batch), sent.back()->data(), bytes,
+                              place + particles.in_messages * kWord});
+    }
+    for (const Side& side : *passage.in) {
+      if (batch >= side.segments.size()) continue;
+      const Segment& particles = side.segments[batch];
+      std::byte* const at = flow().destination->data() + passage.part * population_.part_bytes() +
+                            side.offset + particles.in_messages * kWord;
+      received.emplace_back(particles, at);
+      parcels.received.push_back({side.other, static_cast<int>(batch), at, particles.words * kWord, 0});
+    }
+    transport().exchange(parcels, stream());
+    wait();
+    for (const auto& [particles, at] : received)
+      move_by_core(kParticlesUnpack, particles, at, !passage.home_is_left);
+    sent.clear();
+    reduce();
+  }
+
+  // Those that leave home are scattered there, in the order in which they were found to leave; guests lie in
+  // that of their message.
+  void move_by_core(const char* kernel, const Segment& particles, std::byte* message, bool at_home) {
+    const Segment one{particles.in_store, 0, particles.words};
+    const std::uint64_t step = at_home ? scattering_step(particles.words / kParticleWords) : 1;
+    core_->run(kernel,
+               SegmentsArguments{words_at(flow().source->data()), words_at(message), &one, 1, 0, step});
+  }
+
+  // The most messages that a rank sends to one neighbour in a trip: all ranks take part in as many tests.
+  std::size_t longest_queue(std::uint64_t number) const {
+    std::size_t most = 0;
+    for (int rank = 0; rank < flow().ranks->size(); ++rank)
+      for (const Group& group : groups_of(population_, grid(), rank, number))
+        most = std::max(most, group.particles.size());
+    return most;
   }
 
   Passage passage(const std::vector<Side>& out, const std::vector<Side>& in, std::uint64_t part) {
     const std::uint64_t part_bytes = population_.part_bytes();
     std::byte* messages = flow().destination->data();
     Passage made;
+    made.out = &out;
+    made.in = &in;
+    made.part = part;
+    made.home_is_left = part == 1;
+    if (core_) return made;
     for (const Side& side : out) {
       const Parcel first{side.other, 0, messages + side.offset, 0, part * part_bytes + side.place};
       made.packed.push_back(gathered(side, transport().packed_at(first)));
@@ -160,10 +235,11 @@ class ParticlesMover final : public ApplicationMover {
   }
 
   void move(const Kernel& kernel, const Gathered& gathered) {
-    launch(kernel,
-           SegmentsArguments{words_at(flow().source->data()), words_at(gathered.messages), gathered.table,
-                             gathered.segments, executor().runtime->stores_arrive_by_kernel_end() ? 0u : 1u},
-           gathered.words);
+    launch(
+        kernel,
+        SegmentsArguments{words_at(flow().source->data()), words_at(gathered.messages), gathered.table,
+                          gathered.segments, executor().runtime->stores_arrive_by_kernel_end() ? 0u : 1u, 0},
+        gathered.words);
   }
 
   Trip plan(std::uint64_t number) const {
@@ -251,7 +327,8 @@ class ParticlesMover final : public ApplicationMover {
         }
     return std::to_string(count / kTrips) + " messages out of this rank and as many back, of " +
            std::to_string(least) + " to " + std::to_string(most) + " bytes, " +
-           std::to_string(bytes / kTrips) + " bytes in all each way";
+           std::to_string(bytes / kTrips) + " bytes in all each way" +
+           (core_ ? ", packed by a core in new memory each" : "");
   }
 
   static unsigned long long* words_at(std::byte* data) { return reinterpret_cast<unsigned long long*>(data); }
@@ -265,6 +342,7 @@ class ParticlesMover final : public ApplicationMover {
   const Kernel &track_ = kernel(kParticlesTrack), &pack_ = kernel(kParticlesPack),
                &unpack_ = kernel(kParticlesUnpack);
   Population population_;
+  std::unique_ptr<Core> core_;  // null: kernels pack
   std::vector<Trip> trips_;
   std::unique_ptr<Buffer> table_;
   std::uint64_t key_ = 0, steps_ = 0, trip_ = 0;

@@ -64,6 +64,16 @@ void particles_move(Kernels& kernels, Operation& operation, const SegmentsArgume
   kernels.costs().add(operation, Transfer{launch.mechanism(), launch.executor, from, to,
                                           static_cast<double>(words * kWordBytes), 2, launch.threads(), 0,
                                           std::min(stored.part, sent.part)});
+  if (a.step > 0) {  // a call for each particle
+    const auto particles = static_cast<double>(words / kParticleWords);
+    operation.fixed += picoseconds(particles * kernels.model().cpu.call_ns);
+  }
+  // Words are moved in the order of the store, since none can see the order within a message.
+  if (a.step > 1) {
+    const auto store = static_cast<double>(stored.range.block->bytes);  // no core has tracked it
+    operation.flow.cap =
+        std::min(operation.flow.cap, kernels.costs().scattered_rate(launch.executor, stored.place, store));
+  }
   operation.never_ends = kernels.hangs(from, to);
   operation.on_end = [&kernels, ends, executor = launch.executor] {
     for (const Ends& each : ends) {

@@ -2,6 +2,7 @@
 #include "interfaces/particles/trips.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace byteways {
 namespace {
@@ -54,6 +55,12 @@ std::uint64_t Group::words() const {
 
 RankGrid seen_by(const RankGrid& grid, int rank) {
   return {grid.columns, grid.rows, rank % grid.columns, rank / grid.columns};
+}
+
+std::uint64_t scattering_step(std::uint64_t particles) {
+  std::uint64_t step = particles * 382 / 1000 + 1;  // the golden section: near ones are visited far apart
+  while (std::gcd(step, particles) != 1) ++step;
+  return step;
 }
 
 std::vector<Group> groups_of(const Population& population, const RankGrid& grid, int rank,

@@ -38,6 +38,9 @@ std::vector<Group> groups_of(const Population& population, const RankGrid& grid,
 // The place of each of these messages in the store of the rank: not adjacent, in order of groups.
 std::vector<std::vector<Segment>> segments_of(const Population& population, const std::vector<Group>& groups,
                                               int rank, std::uint64_t trip);
+// How many places lie between two particles that a core visits one after the other: so many that neither
+// cache lines nor a stride that a core could foresee join them, and every particle is visited once.
+std::uint64_t scattering_step(std::uint64_t particles);
 // The grid as another rank sees it.
 RankGrid seen_by(const RankGrid& grid, int rank);
 

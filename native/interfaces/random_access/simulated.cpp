@@ -13,10 +13,6 @@ namespace {
 // Bytes of a transaction of a GPU: a sector of 32 (CUDA C++ Best Practices Guide, "Coalesced Access to Global
 // Memory"), and at most 64 (AMD Instinct MI200 performance counters, TCC_EA_RDREQ).
 constexpr double kSectorBytes = 32, kRequestBytes = 64;
-// Assumed: misses that a core has at once. Ten to sixteen line-fill buffers (Intel 64 and IA-32 Architectures
-// Optimization Reference Manual), 22 or more miss-address buffers (AMD Zen 2 and later).
-constexpr double kCoreMisses = 12;
-
 // One launch, as all three kernels see it.
 struct Accesses {
   Word first, operations;
@@ -54,8 +50,8 @@ void limit_by_misses(Kernels& kernels, Operation& operation, const RandomArgumen
   if (launch.on_gpu()) return;
   const double working_set =
       static_cast<double>(arguments.bytes) * static_cast<double>(std::max<Word>(1, accesses.slots.count));
-  const double latency_ns = kernels.costs().latency_ns(launch.executor, accesses.reached.place, working_set);
-  const double most = accesses.threads * kCoreMisses * static_cast<double>(kLineBytes) / latency_ns * 1e9;
+  const double most =
+      accesses.threads * kernels.costs().scattered_rate(launch.executor, accesses.reached.place, working_set);
   operation.flow.cap = operation.flow.cap > 0 ? std::min(operation.flow.cap, most) : most;
 }
 

@@ -42,7 +42,8 @@ class XcclMover : public Base, public RankCalls {
   explicit XcclMover(Session& session, const Flow& flow, Further&&... further)
       : Base(session, flow, std::forward<Further>(further)...),
         xccl_(&require_xccl(flow)),
-        submission_(flow) {
+        submission_(flow),
+        awaits_each_(this->traits_.loop.iterations != 0) {
     this->traits_.synchronous = false;
     this->traits_.engine = "xccl";
     const bool as_window = flow.word("registration", "buffer") == "window";
@@ -64,12 +65,16 @@ class XcclMover : public Base, public RankCalls {
   Submission::Calls calls() {
     return [this](Stream& stream, std::uint64_t first, std::uint64_t count) {
       for (std::uint64_t k = first; k < first + count; ++k)
-        for (int step = 0; step < this->steps(); ++step) this->call(stream, k, step);
+        for (int step = 0; step < this->steps(); ++step) {
+          this->call(stream, k, step);
+          if (awaits_each_) this->executor().runtime->synchronize(stream);
+        }
     };
   }
   std::string registration_;                       // for the evidence
   std::vector<std::shared_ptr<void>> registered_;  // outlives what was recorded
   Submission submission_;
+  const bool awaits_each_;  // as the osu_xccl programs do: also between the two messages of a ping-pong
 };
 
 }  // namespace byteways

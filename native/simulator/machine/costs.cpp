@@ -288,6 +288,13 @@ double Costs::latency_ns(Place executor, Place owner, double bytes) {
   return latency;
 }
 
+double Costs::scattered_rate(Place core, Place owner, double bytes) {
+  // Assumed: misses that a core has at once. Ten to sixteen line-fill buffers (Intel 64 and IA-32
+  // Architectures Optimization Reference Manual), 22 or more miss-address buffers (AMD Zen 2 and later).
+  constexpr double kCoreMisses = 12;
+  return kCoreMisses * static_cast<double>(kLineBytes) / latency_ns(core, owner, bytes) * 1e9;
+}
+
 void Costs::add_walk(Operation& operation, Place executor, Place owner, double bytes, double steps) {
   const double step_ns = latency_ns(executor, owner, bytes);
   const Place memory = memory_of(owner);

@@ -1,6 +1,7 @@
 // Cost model of transfers on the simulated machine: the fixed time of an operation, and the load of its flow
 // on links, memories and engines. Nothing here moves data.
 #pragma once
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@
 #include "simulator/machine/routes.hpp"
 
 namespace byteways::sim {
+
+// Memory and links transfer whole lines: the cost of touching a single word.
+inline constexpr std::uint64_t kLineBytes = 64;
 
 // Hardware that moves the bytes: kernel threads, bulk-copy instructions, a copy engine, a kernel of the
 // runtime (blit); CPU cores with ordinary stores, or with non-temporal stores.
@@ -59,6 +63,8 @@ class Costs {
   void add_walk(Operation& operation, Place executor, Place owner, double bytes, double steps);
   // Returns the time of one dependent load over `bytes` of `owner`'s memory, in ns.
   double latency_ns(Place executor, Place owner, double bytes);
+  // Returns the bytes/s that a core moves of scattered lines in `bytes` of `owner`'s memory.
+  double scattered_rate(Place core, Place owner, double bytes);
   // Returns the time until `poller` sees a store of `writer` to `owner`'s memory, in ns.
   double hand_over_ns(Place writer, Place poller, Place owner);
   // Returns the time of an empty kernel behind another, in ns; for a CPU, with a team of `blocks` threads.

@@ -106,11 +106,11 @@ Place Kernels::reach_by_copy(Operation& operation, const Range& range, Place exe
 }
 
 // Pages are first placed near the core that writes them, or near the GPU; managed ones then migrate, if they
-// can.
+// can. A GPU that shares its memory with cores has no other pages for managed memory either.
 void Kernels::touch(Block& block, Place executor) {
   block.touched = true;
   if (executor.kind == Place::Kind::gpu) {
-    if (is_managed(block.kind)) return;
+    if (is_managed(block.kind) && !model_->host_access) return;
     executor = {Place::Kind::cpu, model_->gpu.domains.at(static_cast<std::size_t>(executor.index))};
   }
   block.pages = {{0, executor}};

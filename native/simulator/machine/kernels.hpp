@@ -22,9 +22,6 @@ namespace byteways::sim {
 
 class Streams;
 
-// Memory and links transfer whole lines: the cost of touching a single word.
-inline constexpr Word kLineBytes = 64;
-
 // One launch, without its arguments.
 struct KernelLaunch {
   Shape shape;

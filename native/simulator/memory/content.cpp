@@ -186,6 +186,17 @@ Word Rule::at(Word index) const {
   }
 }
 
+void Rule::write(Word begin, Word end, Word* to) const {
+  const bool rows = kind == Kind::tile && stride == 0 && tile->depth == 0 && tile->inner.lattice;
+  while (begin < end) {
+    // One multiplication a word within a row of the lattice.
+    const Word length = rows ? std::min(end - begin, tile->width - (begin - tile->origin) % tile->width) : 1;
+    Word word = at(begin);
+    for (Word i = 0; i < length; ++i, word *= kAcross) *to++ = word;
+    begin += length;
+  }
+}
+
 Rule Rule::moved(Word from, Word to) const {
   Rule rule = *this;
   // pattern_word depends on the sum of base and index alone

@@ -112,8 +112,9 @@ struct Rule {
   static Rule of(Blocks blocks, Word value);
 
   Word at(Word index) const;
-  Rule moved(Word from, Word to) const;     // the rule after moving word `from` to `to`
-  bool continues(const Rule& other) const;  // whether adjacent runs follow one rule
+  void write(Word begin, Word end, Word* to) const;  // words [begin, end)
+  Rule moved(Word from, Word to) const;              // the rule after moving word `from` to `to`
+  bool continues(const Rule& other) const;           // whether adjacent runs follow one rule
 };
 
 // Word i is the sum of both rules' words i, element by element: for what no linear sum can express.

@@ -105,8 +105,7 @@ void Memory::copy(const Range& to, const Range& from) {
     std::memmove(words_of(*to.block) + to.begin, words_of(*from.block) + from.begin, count * kWordBytes);
   } else if (to.block->real()) {
     for (const Run& run : from.block->content->read(from.begin, from.end))
-      for (Word i = run.begin; i < run.end; ++i)
-        words_of(*to.block)[to.begin + i - from.begin] = run.rule.at(i);
+      run.rule.write(run.begin, run.end, words_of(*to.block) + to.begin + run.begin - from.begin);
   } else if (from.block->real()) {
     const Word* words = words_of(*from.block) + from.begin;
     auto held = std::make_shared<const std::vector<Word>>(words, words + count);

@@ -1,4 +1,7 @@
-"""Tables and lists for the terminal: wrapped at its width, or one line per row in a pipe."""
+"""Tables and lists for the terminal: wrapped at its width, or one line per row in a pipe.
+
+Sentences are wrapped in a pipe, too, since a row of them may have thousands of characters.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from byteways.cli.terminal import console as terminal_console
 from byteways.cli.terminal import echo
-from byteways.cli.wrapping import aligned, fitted, width_of
+from byteways.cli.wrapping import aligned, fitted, width_of, wrapped
 from byteways.explain.display.table import Table
 
 if TYPE_CHECKING:
@@ -21,16 +24,19 @@ SCREEN_LINES = 60
 LONGEST_WORD = 24
 #: Blanks between two columns of a terminal.
 GAP_OF_COLUMNS = 2
+#: Width of sentences in a pipe.
+PIPED_WIDTH = 120
 #: Terminal width from which long-text columns are side by side.
 SIDE_BY_SIDE_FROM = 140
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines under a title, printed as they are."""
+    """Lines under a title, printed as they are; sentences are wrapped."""
 
     title: str
     lines: tuple[str, ...]
+    sentences: bool = False
 
 
 @dataclass
@@ -57,7 +63,13 @@ def numeric(headings: Sequence[str], names: Collection[str]) -> tuple[int, ...]:
 def plain(block: Table | Lines) -> list[str]:
     """Returns a block as lines without colour: title, then the content indented by two."""
     if isinstance(block, Lines):
-        return [block.title, *(f"  {line}" for line in block.lines)]
+        lines = [
+            row for line in block.lines for row in (_piped(line, 2) if block.sentences else [f"  {line}"])
+        ]
+        return [block.title, *lines]
+    if block.sentences:
+        rows = [(text, 4 if at else 2) for row in block.rows for at, text in enumerate(row) if text]
+        return [block.title, *(line for text, indent in rows for line in _piped(text, indent))]
     texts = [block.headings, *block.rows]
     widths = [max(len(row[index]) for row in texts) for index in range(len(block.headings))]
     lines = [block.title]
@@ -68,6 +80,10 @@ def plain(block: Table | Lines) -> list[str]:
         ]
         lines.append(("  " + "  ".join(cells)).rstrip())
     return lines
+
+
+def _piped(text: str, indent: int) -> list[str]:
+    return [" " * indent + line for line in wrapped(text, PIPED_WIDTH - indent)]
 
 
 def show(blocks: Sequence[Table | Lines], mark: str = "") -> None:

@@ -198,9 +198,9 @@ def _blocks(outcome: StudyOutcome) -> list[Table | Lines]:
     from byteways.explain.studies.topic import topic_of
 
     topic = topic_of(outcome)
-    blocks: list[Table | Lines] = [Lines(topic.title, (topic.lead,))]
+    blocks: list[Table | Lines] = [Lines(topic.title, (topic.lead,), sentences=True)]
     for table in topic.tables:
         blocks.append(replace(table, sentences=not table.numeric))
         if table.note:
-            blocks.append(Lines(f"{table.title}: notes", tuple(filter(None, table.notes))))
+            blocks.append(Lines(f"{table.title}: notes", tuple(filter(None, table.notes)), sentences=True))
     return blocks

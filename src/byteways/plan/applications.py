@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from byteways.plan.interfaces import APPLICATIONS
-from byteways.plan.options import CROSSING, DEPTH_CELLS, FIELDS, MESSAGE_BYTES
+from byteways.plan.options import CROSSING, DEPTH_CELLS, FIELDS, MESSAGE_BYTES, PACKING
 
 HALO, PARTICLES = APPLICATIONS
 #: Bytes of a cell, and of a particle (native/interfaces/particles/arguments.hpp).
@@ -23,6 +23,8 @@ _MOST_MESSAGE_BYTES = MESSAGE_BYTES.span.most if MESSAGE_BYTES.span else 0
 #: Transports that hand device memory to a library or to peers, so that a GPU must execute.
 GPU_TRANSPORTS = ("mpi-staged", "xccl", "hybrid", "copies", "kernels")
 OF_PEERS = ("copies", "kernels")
+#: Transports that take messages from other memory than that of the case: what a core packs is new memory.
+OF_CORES = ("mpi", "xccl", "hybrid")
 #: Transports that need a communicator of NCCL or RCCL.
 OF_XCCL = ("xccl", "hybrid")
 
@@ -126,6 +128,11 @@ def bytes_of_ends(interface: str, size_bytes: int, options: OptionValues) -> tup
     return size_bytes + part, 3 * part
 
 
+def packed_by_core(interface: str, options: OptionValues) -> bool:
+    """Returns whether a core of each rank packs its messages, as in Quicksilver."""
+    return interface == PARTICLES and options.get("packing") == "original"
+
+
 def fell_back(asked: str, used: str, reason: str) -> str:
     """Returns why messages were carried otherwise than asked, in words."""
     return f"{asked} fell back to {used}: {reason}"
@@ -135,11 +142,11 @@ def native_options(
     interface: str, size_bytes: int, ranks: int, options: OptionValues
 ) -> dict[str, int | str]:
     """Returns the options by which the native core knows the pattern."""
-    transport = str(options.get("transport", "mpi"))
     common: dict[str, int | str] = {
         "columns": columns_of(ranks, options),
-        "transport": transport,
+        "transport": str(options.get("transport", "mpi")),
         "timed": str(options.get("timed", "iteration")),
+        "packing": str(options.get("packing", PACKING.default)),
     }
     if interface == PARTICLES:
         crossing = int(options.get("crossing", CROSSING.usual))

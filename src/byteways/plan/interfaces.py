@@ -241,7 +241,7 @@ INTERFACES: Mapping[str, Interface] = {
     "xccl-ping-pong": between_ranks(
         "latency: a message of NCCL or RCCL to another rank's GPU and back",
         ("unidirectional",),
-        options=(opt.LAUNCH, opt.SUBMIT),
+        options=(opt.TIMING, opt.LAUNCH, opt.SUBMIT),
         library="xccl",
         figure="latency",
         counts="round-trip",
@@ -251,13 +251,13 @@ INTERFACES: Mapping[str, Interface] = {
         "CloverLeaf's pattern: a stencil over tiles of a grid, and the exchange of their halos",
         ("halo_stencil", "halo_pack", "halo_unpack", "halo_boundary"),
         "halo",
-        *(opt.FIELDS, opt.DEPTH_CELLS, opt.WIDTH_CELLS),
+        *(opt.FIELDS, opt.DEPTH_CELLS, opt.WIDTH_CELLS, opt.PACKING),
     ),
     "particles": application(
         "Quicksilver's pattern: a pass over all particles, and many small messages of those that cross",
         ("particles_track", "particles_pack", "particles_unpack"),
         "particles",
-        *(opt.CROSSING, opt.MESSAGE_BYTES, opt.BATCHES),
+        *(opt.CROSSING, opt.MESSAGE_BYTES, opt.BATCHES, opt.PACKING),
     ),
     "direct": between_ranks(
         "collectives over peer memory: by our kernels, or by the vendor's copies",

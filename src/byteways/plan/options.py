@@ -112,6 +112,10 @@ MESSAGE_BYTES = Option("message_bytes", Span(128, 2**24, "bytes of a message", s
 #: neighbour: in place of message_bytes, so that messages grow with the problem. Quicksilver has ten
 #: (nBatches).
 BATCHES = Option("batches", Span(1, 1000, "parts of the particles"))
+#: How messages are packed: by one kernel for all fields of a face or all messages to a neighbour, or as the
+#: code does that the pattern stands for. CloverLeaf has a kernel for each field and waits before each
+#: message; in Quicksilver a core packs particle by particle into memory that is new for each message.
+PACKING = Option("packing", words=("fused", "original"), default="fused")
 #: Which rank has which GPU; without GPUs, which NUMA domain: in the machine's order, filling a package and
 #: domain before the next, spread over them, or backwards.
 RANK_ORDERS = ("devices", "packed", "spread", "reversed")

@@ -132,6 +132,7 @@ class ClaimTable(Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
     machine: str = ""
     at_odds_with: str = ""
+    corrected_by: str = ""
 
 
 class ClaimsFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -183,7 +184,8 @@ def _claim(place: TomlPlace, table: ClaimTable) -> PublishedClaim:
     if table.quote and any(leaf.keys.get("published") for check in checks for leaf in check.leaves()):
         problem = "the check of a quotation uses the numbers of the sentence, not 'published'"
         place.fail("check", problem)
-    given = {key: getattr(table, key) for key in ("quote", "says", "note", "machine", "at_odds_with")}
+    keys = ("quote", "says", "note", "machine", "at_odds_with", "corrected_by")
+    given = {key: getattr(table, key) for key in keys}
     return PublishedClaim(table.id, table.locator, checks, **given)
 
 

@@ -30,7 +30,7 @@ class LineTable(Struct, frozen=True, forbid_unknown_fields=True):
     second_source: str | None = None
     cache: str = "cold"
     environment: dict[str, str] = {}
-    options: dict[str, _Scalar] = {}
+    options: dict[str, _Scalar | list[_Scalar]] = {}
     together: bool = False
     count: str = ""
     submits: bool = False

@@ -92,6 +92,7 @@ class StudyLine:
     pattern: str = "unidirectional"
     cache: str = "cold"
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: By name; a list has the values of cases of different sizes.
     options: Mapping[str, Any] = field(default_factory=dict)
     together: bool = False  # all GPUs of the place concurrently, each with its nearest host, both ways
     #: `per-direction`: report one direction where the interface counts reads and writes;
@@ -196,6 +197,8 @@ class PublishedClaim:
     machine: str = ""
     #: Where the source says otherwise, and what: values that contradict the claim agree with that.
     at_odds_with: str = ""
+    #: Which document of the hardware's maker says otherwise, and what: such values agree with that.
+    corrected_by: str = ""
 
     @property
     def text(self) -> str:

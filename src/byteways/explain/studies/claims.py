@@ -16,6 +16,7 @@ from byteways.explain.studies.verdicts import (
     BUILT_IN,
     CLOSE,
     CONTRADICTED,
+    CORRECTED,
     FAILS,
     HOLDS,
     SELF_CONTRADICTED,
@@ -71,8 +72,9 @@ def judge(claim: PublishedClaim, sheet: Sheet, fitting: Fitting | None = None) -
     if whole.state != FAILS:
         lead = "because " if whole.state == UNTESTED else ""
         return Verdict(claim, whole.state, lead + whole.detail, whole.notes)
-    if claim.at_odds_with:
-        return Verdict(claim, SELF_CONTRADICTED, f"{claim.at_odds_with} · {whole.detail}", whole.notes)
+    for elsewhere, verdict in ((claim.at_odds_with, SELF_CONTRADICTED), (claim.corrected_by, CORRECTED)):
+        if elsewhere:
+            return Verdict(claim, verdict, f"{elsewhere} · {whole.detail}", whole.notes)
     verdict, notes = sheet.hardware.contradicted(claim)
     return Verdict(claim, verdict, whole.detail, tuple(dict.fromkeys((*whole.notes, *notes))))
 

@@ -80,7 +80,9 @@ def _gpus(case: Case) -> frozenset[str]:
 def _same_options(case: Case, line: StudyLine) -> bool:
     asked = {name: value for name, value in case.options.items() if name not in _TIMING_OPTIONS}
     wanted = {name: value for name, value in line.options.items() if name not in _TIMING_OPTIONS}
-    return asked == wanted
+    return asked.keys() == wanted.keys() and all(
+        asked[name] in (value if isinstance(value, list) else [value]) for name, value in wanted.items()
+    )
 
 
 def _same_cache(case: Case, line: StudyLine) -> bool:

@@ -9,12 +9,13 @@ NOT_REPRODUCED = "the model does not reproduce this"  # on the machine model of 
 DIFFERS = "differs on this hardware"  # on any other, real …
 DIFFERS_IN_MODEL = "differs in the model"  # … or simulated
 SELF_CONTRADICTED = "the source contradicts itself"  # the values agree with another place of it
+CORRECTED = "the hardware's documents differ"  # the values agree with those of the maker
 UNTESTED = "cannot be tested here"
 BUILT_IN = "built in"
 ASSUMED_BY_MODEL = "assumed by the model"  # it holds for values of a model that no published value supports
 CLAIM_VERDICTS = (
     *(HOLDS, CLOSE, FAILS_HERE, NOT_REPRODUCED, DIFFERS, DIFFERS_IN_MODEL, SELF_CONTRADICTED),
-    *(UNTESTED, BUILT_IN, ASSUMED_BY_MODEL),
+    *(CORRECTED, UNTESTED, BUILT_IN, ASSUMED_BY_MODEL),
 )
 #: Verdicts of claims that the values contradict.
 CONTRADICTED = (FAILS_HERE, NOT_REPRODUCED, DIFFERS, DIFFERS_IN_MODEL)
@@ -30,6 +31,7 @@ VERDICT_PHRASES = {
     DIFFERS: ("differs on this hardware", "differ on this hardware"),
     DIFFERS_IN_MODEL: ("differs in the model", "differ in the model"),
     SELF_CONTRADICTED: ("contradicts another place of the source", "contradict other places of the source"),
+    CORRECTED: ("contradicts the hardware's documents", "contradict the hardware's documents"),
     UNTESTED: (UNTESTED, UNTESTED),
     BUILT_IN: ("is built into the model", "are built into the model"),
     ASSUMED_BY_MODEL: ("is an assumption of the model", "are assumptions of the model"),
@@ -40,7 +42,7 @@ SHOWN = {
     HOLDS: ("good", "✓"),
     CLOSE: ("open", "≈"),
     **dict.fromkeys(CONTRADICTED, ("bad", "✗")),
-    SELF_CONTRADICTED: ("open", "!"),
+    **dict.fromkeys((SELF_CONTRADICTED, CORRECTED), ("open", "!")),
     UNTESTED: ("open", "?"),
     BUILT_IN: ("open", "="),
     ASSUMED_BY_MODEL: ("open", "="),

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from byteways.plan.applications import GPU_TRANSPORTS, OF_PEERS, bytes_of_ends, columns_of
+from byteways.plan.applications import (
+    GPU_TRANSPORTS,
+    OF_CORES,
+    OF_PEERS,
+    bytes_of_ends,
+    columns_of,
+    packed_by_core,
+)
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.executors import own_gpu_refusal
 from byteways.plan.legality.reach import REACH_OF_KIND, because, kind_of, reach_refusal
@@ -23,15 +30,21 @@ def grid_refusal(question: LegalityContext) -> str | None:
 
 
 def reach_of_ranks_refusal(question: LegalityContext) -> str | None:
-    """Kernels of every rank reach its own data and messages."""
+    """Kernels of every rank reach its own data and messages, and so does the core that packs."""
     flow, capabilities = question.flow, question.there
     kind = kind_of(flow.executor)
+    by_core = packed_by_core(question.case.interface, question.case.options)
     for pair in flow.pairs:
         own = next((end.device for end in pair if kind_of(end.device) == kind), flow.executor)
-        for buffer in pair:
-            reach = REACH_OF_KIND[kind][buffer.memory]
-            if reason := reach_refusal(reach, own, buffer, capabilities):
-                return reason
+        for number, buffer in enumerate(pair):
+            if number == 0 or not by_core:  # kernels track the data, and pack where no core does
+                reach = REACH_OF_KIND[kind][buffer.memory]
+                if reason := reach_refusal(reach, own, buffer, capabilities):
+                    return reason
+            if by_core and kind != "cpu":
+                reach = REACH_OF_KIND["cpu"][buffer.memory]
+                if reason := reach_refusal(reach, "cpu0", buffer, capabilities):
+                    return f"a core packs: {reason}"
     return None
 
 
@@ -49,6 +62,8 @@ def transport_refusal(question: LegalityContext) -> str | None:
     """The transport exists here and takes the memory of messages."""
     case, flow, capabilities = question.case, question.flow, question.there
     transport, messages = case.transport, flow.destination
+    if packed_by_core(case.interface, case.options) and transport not in OF_CORES:
+        return f"a core packs into new memory, which {transport} does not send"
     if kind_of(flow.executor) == "cpu":
         if transport in GPU_TRANSPORTS:
             return f"transport {transport} needs a GPU, and {flow.executor} is not one"

@@ -18,7 +18,14 @@ from byteways.plan.interfaces import (
     WORD_BYTES,
     is_memory_step,
 )
-from byteways.plan.options import ACCESS_BYTES, LAYOUT, MOST_ACCESSES, MOST_BLOCK_THREADS
+from byteways.plan.options import (
+    ACCESS_BYTES,
+    LAUNCH,
+    LAYOUT,
+    MOST_ACCESSES,
+    MOST_BLOCK_THREADS,
+    SUBMIT,
+)
 from byteways.plan.pieces import pieces_of_options
 from byteways.plan.relays import via_mistake
 
@@ -242,8 +249,17 @@ def _osu_mistake(request: Request) -> Mistake | None:
     if options.get("staging") == "pinned":
         reason = "OSU's programs pass device memory to the library"
         return Mistake("staging", reason, 'staging = "library"')
-    if INTERFACES[request.interface].library:
-        return Mistake("timing", "OSU's loops exist for MPI only", 'interface = "mpi"')
+    if not (library := INTERFACES[request.interface].library):
+        return None
+    windows = request.pattern not in COLLECTIVES and INTERFACES[request.interface].figure == "bandwidth"
+    if library == "direct":
+        return Mistake("timing", "OSU's programs have no collectives over peer memory", 'interface = "mpi"')
+    if windows:
+        return Mistake("timing", "OSU's windows of messages exist for MPI only", 'interface = "mpi"')
+    for option, usual in ((LAUNCH, "process"), (SUBMIT, "calls")):
+        if (word := options.get(option.name, usual)) in ("single", "graph"):
+            reason = f"OSU's programs wait for each call, and {option.name} {word} cannot"
+            return Mistake("timing", reason, f'{option.name} = "{usual}"')
     return None
 
 
