@@ -34,6 +34,23 @@ class LibraryMemorySupport:
     def __init__(self, *, simulated: bool = False) -> None:
         self._simulated = simulated
         self._found: dict[Kind, str | None] = {}
+        self._libraries: dict[Kind, str] = {}
+
+    @property
+    def trials(self) -> list[dict[str, Any]]:
+        """Returns what was tried, as manifests have it."""
+        return [
+            {
+                "library": self._libraries[kind],
+                "operation": operation,
+                "memories": [*memories],
+                "environment": dict(environment),
+                "taken": reason is None,
+                "reason": reason,
+            }
+            for kind, reason in self._found.items()
+            for _, operation, memories, environment in (kind,)
+        ]
 
     def untried(self, case: Case) -> bool:
         """Whether the library gets memory that it has not been tried with."""
@@ -57,6 +74,7 @@ class LibraryMemorySupport:
             ask: Measures for TRIAL_S and returns the worker's answer; raises WorkerLost.
             library: Its name and version.
         """
+        self._libraries[_kind(case)] = library
         try:
             answer = ask()
         except WorkerLost as loss:
