@@ -66,6 +66,8 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("memcpy-stream", "non-temporal nontemporal", COMMON_USAGE),
         _row("torch-copy", "tensor.copy_ torch", "PyTorch"),
         _row("mpi", "MPI_Send MPI_Isend", "MPI"),
+        _row("mpi-put", "MPI_Put", "MPI"),
+        _row("mpi-get", "MPI_Get", "MPI"),
         _row("xccl", "NCCL RCCL ncclSend ncclRecv", "NCCL, RCCL"),
         _row("pointer-chase", "chase multichase lat_mem_rd", "multichase, lmbench"),
         _row("ping-pong", "pingpong", COMMON_USAGE),
@@ -243,6 +245,12 @@ NEAREST: tuple[Nearest, ...] = (
     Nearest("osu_mbw_mr", OSU_BENCHMARKS, "mpi, multi-pair", "ours takes the slowest pair of each sample"),
     Nearest(
         "osu_latency", OSU_BENCHMARKS, "mpi-ping-pong", "in host or device memory; `xccl-ping-pong` by NCCL"
+    ),
+    Nearest(
+        "osu_put_bw, osu_put_latency",
+        OSU_BENCHMARKS,
+        "mpi-put; window = 1 for the latency",
+        "completed by a flush in an epoch of `MPI_Win_lock_all`, or sync = fence; `osu_get_…`: `mpi-get`",
     ),
     Nearest("sendrecv_perf", "nccl-tests", "xccl, bidirectional", "ours is the sum of both directions"),
     Nearest(

@@ -17,7 +17,7 @@ from byteways.run.conduct.process import WorkerLost
 TRIAL_S = 0.02
 #: Seconds after which the ranks of a trial count as hanging: they open runtimes first.
 TRIAL_LIMIT_S = 60.0
-#: A library that fails with messages is not tried with collectives.
+#: A library that fails with messages is not tried with collectives and one-sided transfers.
 MESSAGE = "message"
 
 #: Library, operation, kinds of memory, and environment: a library may take one and not another.
@@ -106,7 +106,8 @@ def failed_in_library(case: Case, outcome: Mapping[str, Any]) -> bool:
 
 
 def _kind(case: Case) -> Kind:
-    operation = case.pattern if case.pattern in OF_ALL_RANKS else MESSAGE
+    one_sided = INTERFACES[case.interface].one_sided
+    operation = case.pattern if case.pattern in OF_ALL_RANKS else case.interface if one_sided else MESSAGE
     memories = {buffer.memory for flow in case.flows for buffer in flow.buffers}
     settings = tuple(sorted(case.environment.items()))
     return INTERFACES[case.interface].between, operation, tuple(sorted(memories)), settings
