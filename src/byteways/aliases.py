@@ -270,6 +270,7 @@ SUITES: Mapping[str, str] = {
     **dict.fromkeys(("nccl-tests", "rccl-tests", "nccl", "rccl", "collective"), "collectives"),
     **dict.fromkeys(("all-reduce-perf", "all-gather-perf", "alltoall-perf", "broadcast-perf"), "collectives"),
     **dict.fromkeys(("sendrecv-perf", "pt2pt", "point-to-point"), "mpi"),
+    **dict.fromkeys(("osu-put-bw", "osu-put-latency", "osu-get-bw", "osu-get-latency"), "mpi"),
     **dict.fromkeys(("babelstream", "stream-triad"), "stream"),
     **dict.fromkeys(("gups", "randomaccess"), "random-access"),
 }
