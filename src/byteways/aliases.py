@@ -66,6 +66,8 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("memcpy-stream", "non-temporal nontemporal", COMMON_USAGE),
         _row("torch-copy", "tensor.copy_ torch", "PyTorch"),
         _row("mpi", "MPI_Send MPI_Isend", "MPI"),
+        _row("mpi-put", "MPI_Put", "MPI"),
+        _row("mpi-get", "MPI_Get", "MPI"),
         _row("xccl", "NCCL RCCL ncclSend ncclRecv", "NCCL, RCCL"),
         _row("pointer-chase", "chase multichase lat_mem_rd", "multichase, lmbench"),
         _row("ping-pong", "pingpong", COMMON_USAGE),
@@ -244,6 +246,12 @@ NEAREST: tuple[Nearest, ...] = (
     Nearest(
         "osu_latency", OSU_BENCHMARKS, "mpi-ping-pong", "in host or device memory; `xccl-ping-pong` by NCCL"
     ),
+    Nearest(
+        "osu_put_bw, osu_put_latency",
+        OSU_BENCHMARKS,
+        "mpi-put; window = 1 for the latency",
+        "completed by a flush in an epoch of `MPI_Win_lock_all`, or sync = fence; `osu_get_…`: `mpi-get`",
+    ),
     Nearest("sendrecv_perf", "nccl-tests", "xccl, bidirectional", "ours is the sum of both directions"),
     Nearest(
         "all_reduce_perf, busbw", "nccl-tests", "xccl, allreduce", "ours sums 64-bit integers, slowest rank"
@@ -262,6 +270,7 @@ SUITES: Mapping[str, str] = {
     **dict.fromkeys(("nccl-tests", "rccl-tests", "nccl", "rccl", "collective"), "collectives"),
     **dict.fromkeys(("all-reduce-perf", "all-gather-perf", "alltoall-perf", "broadcast-perf"), "collectives"),
     **dict.fromkeys(("sendrecv-perf", "pt2pt", "point-to-point"), "mpi"),
+    **dict.fromkeys(("osu-put-bw", "osu-put-latency", "osu-get-bw", "osu-get-latency"), "mpi"),
     **dict.fromkeys(("babelstream", "stream-triad"), "stream"),
     **dict.fromkeys(("gups", "randomaccess"), "random-access"),
 }

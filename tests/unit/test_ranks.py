@@ -35,7 +35,7 @@ def host(domains: int = 1, cores: int = 8, gpus: int = 0) -> tuple[Topology, Cap
         Device(f"gpu{at}", "gpu", "toy", numa_domain=at * domains // max(1, gpus)) for at in range(gpus)
     ]
     names = [device.name for device in devices]
-    own = ("mpi", "mpi-ping-pong", "mpi-barrier", "xccl")
+    own = ("mpi", "mpi-ping-pong", "mpi-put", "mpi-get", "mpi-barrier", "xccl")
     offers = {name: dict.fromkeys(own, YES) for name in names}
     memory = {name: MEMORY if name.startswith("cpu") else {"device": YES} for name in names}
     fields: dict[str, Any] = {name: {"runtime": "host", "runtime_version": "1"} for name in names}
@@ -187,6 +187,9 @@ def test_sizes_of_blocks_are_those_of_osu() -> None:
         (f'interface = "memcpy"\npattern = "allreduce"\n{ENDS}', "allreduce is a collective, and memcpy has"),
         (f'interface = "mpi"\npattern = "ring"\n{ENDS}', "mpi has no pattern ring"),
         (f'interface = "mpi-ping-pong"\npattern = "allreduce"\n{ENDS}', "has no pattern allreduce"),
+        (f'interface = "mpi-put"\npattern = "multi-pair"\n{ENDS}', "mpi-put has no pattern multi-pair"),
+        (f'interface = "mpi-get"\noptions = {{ sync = "lock" }}\n{ENDS}', "'lock' instead of a valid word"),
+        (f'interface = "mpi-put"\noptions = {{ staging = "pinned" }}\n{ENDS}', "staging"),
         (f'interface = "mpi"\nexecutor = "both"\n{ENDS}', "mpi has no such key"),
         (f'interface = "mpi"\ngroups = "powers"\n{ENDS}', "unidirectional is no collective"),
         (f'interface = "mpi"\n{IN_PLACE}{ENDS}', "allreduce, allgather, and not unidirectional"),

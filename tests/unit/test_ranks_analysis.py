@@ -78,6 +78,27 @@ def test_messages_between_gpus_are_no_matrix(tmp_path: Path) -> None:
     assert topic_of(index, "messages").charts == ()  # of one size
 
 
+def test_puts_have_their_own_table_and_their_time(tmp_path: Path) -> None:
+    """Catches puts pooled with messages, a latency that is half of what a put takes, and a window's time
+    called a latency.
+    """
+    build = Builder(run_builder.topology(2))
+    flows = [("0/gpu0:device", "1/gpu1:device", "gpu0")]
+    single = {"options": {"window": 1}, "cache": "warm"}
+    build.measure("mpi", flows, 200.0, size=MIB, cache="warm")
+    build.measure("mpi-put", flows, 300.0, size=MIB, cache="warm")
+    build.measure("mpi-put", flows, 0.001, size=8, **single)
+    build.measure("mpi-put", flows, 100.0, size=MIB, **single)
+    index = Index(RunFolder(build.write(tmp_path)))
+    messages, many, one = topic_of(index, "messages").tables
+    assert [table.title.partition(",")[0] for table in (messages, many, one)] == ["MPI", "MPI put", "MPI put"]
+    assert column(many, "unidirectional, GB/s") == ["300"] and column(many, "latency, µs") == [""]
+    assert column(one, "latency, µs") == ["8", "10.5"]
+    told = titles(index)
+    assert any("MPI put of 8 B takes 8 µs" in title for title in told)
+    assert any("MPI puts reach 300 GB/s" in title for title in told)
+
+
 def staged(build: Builder, size: int, rate: float, round_trip_ns: float, how: str = "") -> None:
     """Messages of device memory, and their round trips: by MPI itself, or staged."""
     flows = [("0/gpu0:device", "1/gpu1:device", "gpu0")]

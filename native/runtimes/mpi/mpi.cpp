@@ -117,6 +117,24 @@ std::vector<std::string> Communicator::gather_bytes(const std::string& mine) con
   return all;
 }
 
+// ---- Window
+
+Window::Window(const Communicator& ranks, void* memory, std::int64_t bytes) : library_(ranks.library_) {
+  constexpr const char* kCall = "MPI_Win_create";
+  check(kCall, table(kCall).create_window(memory, bytes, ranks.comm_, &window_));
+}
+
+Window::~Window() {
+  if (library_->ended()) return;
+  if (locked_) library_->table("MPI_Win_unlock_all").unlock_all(window_);
+  library_->table("MPI_Win_free").free_window(window_);
+}
+
+void Window::lock_all() {
+  check("MPI_Win_lock_all", table("MPI_Win_lock_all").lock_all(window_));
+  locked_ = true;
+}
+
 // ---- Mpi
 
 Mpi::Mpi(const MpiOptions& options) {

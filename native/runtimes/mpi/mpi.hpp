@@ -153,6 +153,7 @@ class Communicator final : public Ranks {
 
  private:
   friend class Mpi;
+  friend class Window;
   Communicator(std::shared_ptr<MpiLibrary> library, BytewaysComm comm, bool owned);
   const BytewaysMpi& table(const char* call) const { return library_->table(call); }
   void check(const char* call, int error) const { library_->check(call, error); }
@@ -163,6 +164,37 @@ class Communicator final : public Ranks {
   std::shared_ptr<MpiLibrary> library_;
   BytewaysComm comm_ = 0;
   bool owned_ = false;
+};
+
+// Memory of each rank of a communicator that the others put into and get from. Its ranks create and drop it
+// together; nobody else may use the communicator meanwhile. Offsets are in bytes from the other rank's
+// `memory`, counts in bytes.
+class Window {
+ public:
+  Window(const Communicator& ranks, void* memory, std::int64_t bytes);
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+  ~Window();
+
+  void put(const void* data, std::int64_t bytes, int to, std::int64_t offset) const {
+    check("MPI_Put", table("MPI_Put").put(data, bytes, kByte, to, offset, window_));
+  }
+  void get(void* data, std::int64_t bytes, int from, std::int64_t offset) const {
+    check("MPI_Get", table("MPI_Get").get(data, bytes, kByte, from, offset, window_));
+  }
+  // Begins the epoch in which this rank may flush and sync; the window ends it.
+  void lock_all();
+  void flush(int rank) const { check("MPI_Win_flush", table("MPI_Win_flush").flush(rank, window_)); }
+  void sync() const { check("MPI_Win_sync", table("MPI_Win_sync").sync(window_)); }
+  void fence() const { check("MPI_Win_fence", table("MPI_Win_fence").fence(window_)); }
+
+ private:
+  const BytewaysMpi& table(const char* call) const { return library_->table(call); }
+  void check(const char* call, int error) const { library_->check(call, error); }
+
+  std::shared_ptr<MpiLibrary> library_;
+  BytewaysWindow window_ = 0;
+  bool locked_ = false;
 };
 
 class Mpi {

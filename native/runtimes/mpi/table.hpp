@@ -10,6 +10,7 @@ extern "C" {
 
 // Handles of the library, whatever these are there. 0 is none.
 using BytewaysComm = std::uint64_t;
+using BytewaysWindow = std::uint64_t;
 
 // Elements of a buffer.
 enum BytewaysElement : int { kByte = 0, kFloat = 1, kUnsigned64 = 2, kUnsigned32 = 3 };
@@ -24,7 +25,7 @@ enum BytewaysSupport : int { kUnknown = -1, kNo = 0, kYes = 1 };
 // Of a request, and what its memory is aligned to.
 inline constexpr int kMostRequestBytes = 8;
 
-inline constexpr int kMpiTableVersion = 3;
+inline constexpr int kMpiTableVersion = 4;
 
 // Counts are in elements. A source of nullptr stands for in-place (MPI_IN_PLACE) in collectives; in scatter,
 // where the root's block stays in the source, a destination of nullptr. Reductions add.
@@ -78,6 +79,20 @@ struct BytewaysMpi {
   int (*scatter)(const void* source, void* destination, std::int64_t count, int element, int root,
                  BytewaysComm comm);
   int (*alltoall)(const void* source, void* destination, std::int64_t count, int element, BytewaysComm comm);
+
+  // One-sided. Offsets are in bytes from what the other rank has exposed. Collective: create, free and fence.
+  int (*create_window)(void* memory, std::int64_t bytes, BytewaysComm comm, BytewaysWindow* window);
+  int (*free_window)(BytewaysWindow window);
+  int (*put)(const void* data, std::int64_t count, int element, int to, std::int64_t offset,
+             BytewaysWindow window);
+  int (*get)(void* data, std::int64_t count, int element, int from, std::int64_t offset,
+             BytewaysWindow window);
+  int (*lock_all)(BytewaysWindow window);  // begins an epoch of this rank, in which it may flush and sync
+  int (*unlock_all)(BytewaysWindow window);
+  int (*flush)(int rank,
+               BytewaysWindow window);  // what this rank has put to or got from the other one is done
+  int (*sync)(BytewaysWindow window);   // this rank's own loads see what others have put
+  int (*fence)(BytewaysWindow window);
 };
 
 // What every shim and the simulator export.

@@ -253,6 +253,59 @@ int alltoall(const void* source, void* destination, std::int64_t count, int elem
   });
 }
 
+// --- one-sided
+
+int create_window(void* memory, std::int64_t bytes, BytewaysComm comm, BytewaysWindow* window) {
+  return collective("create_window", comm, [&](Collective& ranks) {
+    const Rank me = rank_of_thread();
+    const Exposed own{reinterpret_cast<std::uintptr_t>(memory), static_cast<std::uint64_t>(bytes), me.number,
+                      me.place.index};
+    std::vector<Exposed> all(static_cast<std::size_t>(ranks.size()));
+    ranks.allgather(&own, all.data(), sizeof own);
+    *window = library().one_sided().create(comm, ranks.number(), std::move(all));
+  });
+}
+// Windows are kept: another rank may still be using its own.
+int free_window(BytewaysWindow window) {
+  return local("free_window", [&](Call&) { library().one_sided().window(window); });
+}
+
+int put(const void* data, std::int64_t count, int element, int to, std::int64_t offset,
+        BytewaysWindow window) {
+  return library().run("put", CallKind::message, 0, [&](Call& call) {
+    library().start_one_sided(call, window, to, static_cast<std::uint64_t>(offset), const_cast<void*>(data),
+                              bytes_of(count, element), true);
+  });
+}
+int get(void* data, std::int64_t count, int element, int from, std::int64_t offset, BytewaysWindow window) {
+  return library().run("get", CallKind::message, 0, [&](Call& call) {
+    library().start_one_sided(call, window, from, static_cast<std::uint64_t>(offset), data,
+                              bytes_of(count, element), false);
+  });
+}
+
+int lock_all(BytewaysWindow window) { return free_window(window); }
+int unlock_all(BytewaysWindow window) { return free_window(window); }
+int sync(BytewaysWindow window) { return free_window(window); }
+
+void complete(Call& call, BytewaysWindow window, int rank) {
+  Timeline::of_process().enter(call.lock, Call::transfers().model().calls.clock_ns);
+  OneSided& transfers = library().one_sided();
+  library().wait(call, transfers.take(transfers.window(window), call.me.number, rank));
+}
+int flush(int rank, BytewaysWindow window) {
+  return library().run("flush", CallKind::message, 0, [&](Call& call) { complete(call, window, rank); });
+}
+int fence(BytewaysWindow window) {
+  BytewaysComm comm = 0;
+  const int error = local("fence", [&](Call&) { comm = library().one_sided().window(window).comm; });
+  if (error != 0) return error;
+  return library().run("fence", CallKind::collective, comm, [&](Call& call) {
+    complete(call, window, -1);
+    Collective(library(), call).barrier();
+  });
+}
+
 }  // namespace
 }  // namespace byteways::sim::mpi
 
@@ -288,6 +341,15 @@ extern "C" BYTEWAYS_EXPORTED const BytewaysMpi* byteways_mpi_table() {
                                      allgather,
                                      gather,
                                      scatter,
-                                     alltoall};
+                                     alltoall,
+                                     create_window,
+                                     free_window,
+                                     put,
+                                     get,
+                                     lock_all,
+                                     unlock_all,
+                                     flush,
+                                     sync,
+                                     fence};
   return &table;
 }

@@ -18,6 +18,7 @@ class Collective {
   int rank() const { return rank_; }
   int size() const { return size_; }
   const Comm& comm() const { return comm_; }
+  std::uint64_t number() const { return call_->number; }
 
   void barrier();
   void broadcast(void* data, std::uint64_t bytes, int root);

@@ -27,6 +27,7 @@ Mpi::Mpi() {
 
 void Mpi::drop(int rank) {
   messages_.withdraw_all(rank);
+  one_sided_.withdraw_all(rank);
   std::erase_if(requests_, [&](const auto& each) {
     if (each.second->owner != rank) return false;
     messages_.withdraw(each.second);
@@ -56,6 +57,7 @@ void Mpi::begin(Call& call, CallKind kind) {
 void Mpi::forget_team() {
   team_ = Timeline::of_process().team();
   messages_ = {};
+  one_sided_ = {};
   comms_.clear();
   parts_.clear();
   collectives_.clear();
@@ -152,6 +154,13 @@ std::shared_ptr<Request> Mpi::start_receive(Call& call, const Route& route, void
   check(call, data, bytes);
   Timeline::of_process().enter(call.lock, model.calls.clock_ns);
   return messages_.receive(call.transfers(), route, call.me, data, bytes);
+}
+
+void Mpi::start_one_sided(Call& call, BytewaysWindow window, int other, std::uint64_t offset, void* own,
+                          std::uint64_t bytes, bool puts) {
+  check(call, own, bytes);
+  Timeline::of_process().enter(call.lock, call.transfers().model().mpi.send_ns);
+  one_sided_.start(call.transfers(), one_sided_.window(window), call.me, other, offset, own, bytes, puts);
 }
 
 void Mpi::wait(Call& call, const std::vector<std::shared_ptr<Request>>& requests) {

@@ -14,6 +14,7 @@
 #include "runtimes/mpi/table.hpp"
 #include "simulator/engine/timeline.hpp"
 #include "simulator/mpi/messages.hpp"
+#include "simulator/mpi/one_sided.hpp"
 
 namespace byteways::sim::mpi {
 
@@ -64,6 +65,10 @@ class Mpi {
   // Throws the failure of the first that failed.
   void wait(Call& call, const std::vector<std::shared_ptr<Request>>& requests);
 
+  OneSided& one_sided() { return one_sided_; }
+  void start_one_sided(Call& call, BytewaysWindow window, int other, std::uint64_t offset, void* own,
+                       std::uint64_t bytes, bool puts);
+
   RequestHandle keep(std::shared_ptr<Request> request);
   std::shared_ptr<Request> known(RequestHandle handle) const;
   void forget(RequestHandle handle) { requests_.erase(handle); }
@@ -81,6 +86,7 @@ class Mpi {
 
   std::uint64_t team_ = 0;  // of the timeline: what follows belongs to it
   Messages messages_;
+  OneSided one_sided_;
   std::map<BytewaysComm, Comm> comms_;
   std::map<std::tuple<BytewaysComm, std::uint64_t, int>, BytewaysComm> parts_;
   std::map<std::pair<int, BytewaysComm>, std::uint64_t> collectives_;

@@ -70,10 +70,16 @@ def examine() -> tuple[list[Diagnosis], bool]:
     from byteways.doctor.devices import check_gpus, check_mps, check_outliers
     from byteways.doctor.gpu_driver import check_gpu_driver
     from byteways.doctor.host import check_host
-    from byteways.doctor.libraries import OPTIONAL_LIBRARIES, check_libraries, check_optional
+    from byteways.doctor.libraries import (
+        OPTIONAL_LIBRARIES,
+        check_gpu_messages,
+        check_libraries,
+        check_optional,
+    )
     from byteways.doctor.process import check_process
     from byteways.run.shared.health_host import HostMonitor
     from byteways.run.shared.mpi_library import mpi_report_found
+    from byteways.run.shared.mpi_wheels import obstacle, wheels_found
     from byteways.settings import kernel_cache
     from byteways.topology import nvml
     from byteways.topology.discovery import discover
@@ -88,6 +94,8 @@ def examine() -> tuple[list[Diagnosis], bool]:
     reports = [*(found.libraries if found else []), *([management.report] if management.report else [])]
     checks += check_libraries(reports, {vendor for vendor, _ in on_bus}, os.environ)
     checks.append(check_optional(mpi_report_found(), os.environ, OPTIONAL_LIBRARIES["mpi"]))
+    wheels = wheels_found()
+    checks += check_gpu_messages(wheels, None if wheels is None else obstacle(wheels))
     if found is not None:
         users = gpu_users(found.capabilities, management)
         checks += check_gpus(found.capabilities, management.devices, on_bus, users)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from byteways.doctor.check import Diagnosis
+from byteways.run.shared.mpi_wheels import MpiWheels, Obstacle
 from byteways.topology.unusable_gpus import LIBRARY_VENDORS
 
 #: Optional libraries and the cases that need them.
@@ -54,6 +55,22 @@ def check_optional(report: Mapping[str, Any], environment: Mapping[str, str], ne
     if report["path"] or _setting(name) in environment:
         return Diagnosis("libraries", name, "problem", text, hint, report)
     return Diagnosis("libraries", name, "ok", f"none; needed only by {needed_by}: {text}", None, report)
+
+
+def check_gpu_messages(wheels: MpiWheels | None, obstacle: Obstacle | None) -> list[Diagnosis]:
+    """Says whether the packages of the extra `mpi` send memory of GPUs; nothing without them.
+
+    Args:
+        wheels: Both packages, if this environment has them.
+        obstacle: Why they are not used here; None if they are.
+    """
+    if wheels is None:
+        return []
+    if obstacle is not None:
+        state, text = "warning" if obstacle.advice else "ok", f"{wheels}; not used: {obstacle.reason}"
+        return [Diagnosis("libraries", "mpi of GPUs", state, text, obstacle.advice or None)]
+    text = f"{wheels}, which ranks preload; the memory that it moves is found by trial in each run"
+    return [Diagnosis("libraries", "mpi of GPUs", "ok", text)]
 
 
 def _setting(library: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from byteways.plan.options import COMMON_OPTIONS, Option
+from byteways.plan.options import COMMON_OPTIONS, SYNC, Option
 
 #: Byte count that includes every array read or written, as in STREAM.
 READ_WRITE = "read+write"
@@ -68,6 +68,11 @@ class Interface:
     def between(self) -> str:
         """What carries it from rank to rank: "mpi", "xccl" or "direct"; empty within one process."""
         return (self.library or "mpi") if self.between_ranks else ""
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether one rank moves the bytes by calls of its own, into or out of the other's memory."""
+        return SYNC in self.options
 
     @property
     def walks(self) -> bool:

@@ -72,6 +72,13 @@ def between_ranks(
     )
 
 
+def one_sided(meaning: str) -> Interface:
+    """Returns the row of one-sided transfers of MPI between two ranks. `window = 1`: one at a time, as a
+    latency.
+    """
+    return between_ranks(meaning, ("unidirectional", "bidirectional"), options=(opt.WINDOW, opt.SYNC))
+
+
 def application(meaning: str, kernels: tuple[str, ...], pattern: str, *options: Option) -> Interface:
     """Returns the row of an application pattern: compute and exchange between ranks."""
     needed = (*kernels, "lattice_fill", "lattice_check")

@@ -22,6 +22,7 @@ from byteways.plan.interface_rows import (
     OF_CALLS,
     application,
     between_ranks,
+    one_sided,
     one_way,
     random,
     step,
@@ -221,6 +222,8 @@ INTERFACES: Mapping[str, Interface] = {
         counts="round-trip",
         alone=True,
     ),
+    "mpi-put": one_sided("MPI_Put: the sender stores into memory that the receiver has exposed"),
+    "mpi-get": one_sided("MPI_Get: the receiver loads from memory that the sender has exposed"),
     "mpi-barrier": between_ranks(
         "MPI's barrier", (BARRIER,), options=(opt.TIMING,), figure="time", counts="call", alone=True
     ),

@@ -67,6 +67,9 @@ GATE = Option("gate", usual_word="true")
 BATCH = Option("batch", Span(1, 2**20, "operations in one sample"))
 #: Messages in flight before the receiver acknowledges them all, as in OSU's bandwidth tests.
 WINDOW = Option("window", Span(1, 4096, "messages in flight"))
+#: What completes one-sided transfers of MPI: a flush of the rank that calls (passive target), or a fence of
+#: both ranks.
+SYNC = Option("sync", words=("flush", "fence"), default="flush")
 #: How operations of several ranks follow each other: back to back, each from a common start, or as in the
 #: loops of OSU's programs (osu.py).
 TIMING = Option("timing", words=("pipelined", "isolated", "osu"), default="pipelined")

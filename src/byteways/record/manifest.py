@@ -146,14 +146,19 @@ def build(
     }
 
 
-def finish(manifest: Mapping[str, Any], state: str, wall_s: float) -> dict[str, Any]:
+def finish(
+    manifest: Mapping[str, Any], state: str, wall_s: float, memory_trials: Iterable[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
     """Returns the manifest at the end of a run or of a part: `state` is `complete` or `interrupted`.
 
     Args:
         wall_s: Seconds of this part; added to those of earlier parts.
+        memory_trials: What libraries between ranks were tried with in this part.
     """
+    trials = [*manifest.get("memory_trials", ()), *map(dict, memory_trials)]
     return {
         **manifest,
+        **({"memory_trials": trials} if trials else {}),
         "state": state,
         "finished_at": now(),
         "wall_s": round((manifest.get("wall_s") or 0.0) + wall_s, 3),

@@ -88,6 +88,17 @@ class ManifestStudy(_StudyFolder):
     title: str
 
 
+class MemoryTrial(TypedDict):
+    """A verified operation that showed whether a library between ranks moves a kind of memory."""
+
+    library: str  # with its version
+    operation: str  # "message", or the collective or interface
+    memories: list[str]
+    environment: dict[str, str]  # variables of the cases that it stands for
+    taken: bool
+    reason: str | None  # why it is not taken
+
+
 class Manifest(TypedDict):
     """`run.json`."""
 
@@ -115,11 +126,12 @@ class Manifest(TypedDict):
     unusable_gpus: list[UnusableGpus]  # of a machine on which no runtime opened any GPU
     environment: dict[str, str]
     fingerprint: ManifestFingerprint
+    memory_trials: list[MemoryTrial]  # of runs in which a library between ranks got memory of GPUs
 
 
 #: Optional fields of this schema version: `study` exists only in runs of a study, `sample` only in runs on
-#: large machines; early runs lack the others.
-OPTIONAL_FIELDS = ("study", "sample", "machine_model", "build", "unusable_gpus")
+#: large machines, `memory_trials` only where there were some; early runs lack the others.
+OPTIONAL_FIELDS = ("study", "sample", "machine_model", "build", "unusable_gpus", "memory_trials")
 #: Fields without which a run cannot be read or resumed.
 NEEDED = ("state", "suite", "options", "planned", "topology", "fingerprint")
 

@@ -56,4 +56,17 @@ int MPI_Scatter(const void* source, int sent, MPI_Datatype sent_type, void* dest
                 MPI_Datatype received_type, int root, MPI_Comm comm);
 int MPI_Alltoall(const void* source, int sent, MPI_Datatype sent_type, void* destination, int received,
                  MPI_Datatype received_type, MPI_Comm comm);
+
+int MPI_Win_create(void* memory, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, MPI_Win* window);
+int MPI_Win_free(MPI_Win* window);
+int MPI_Win_set_errhandler(MPI_Win window, MPI_Errhandler handler);
+int MPI_Win_lock_all(int assertions, MPI_Win window);
+int MPI_Win_unlock_all(MPI_Win window);
+int MPI_Win_flush(int rank, MPI_Win window);
+int MPI_Win_sync(MPI_Win window);
+int MPI_Win_fence(int assertions, MPI_Win window);
+int MPI_Put(const void* data, int count, MPI_Datatype type, int to, MPI_Aint offset, int put,
+            MPI_Datatype put_type, MPI_Win window);
+int MPI_Get(void* data, int count, MPI_Datatype type, int from, MPI_Aint offset, int got,
+            MPI_Datatype got_type, MPI_Win window);
 }

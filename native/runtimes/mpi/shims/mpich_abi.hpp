@@ -8,6 +8,7 @@ using MPI_Errhandler = int;
 using MPI_Info = int;
 using MPI_Op = int;
 using MPI_Request = int;
+using MPI_Win = int;
 
 struct MPI_Status {
   int count_lo, count_hi_and_cancelled;

@@ -9,6 +9,7 @@ using MPI_Errhandler = struct ompi_errhandler_t*;
 using MPI_Info = struct ompi_info_t*;
 using MPI_Op = struct ompi_op_t*;
 using MPI_Request = struct ompi_request_t*;
+using MPI_Win = struct ompi_win_t*;
 
 struct MPI_Status {
   int MPI_SOURCE, MPI_TAG, MPI_ERROR;

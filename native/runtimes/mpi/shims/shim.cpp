@@ -328,6 +328,44 @@ int alltoall(const void* source, void* destination, std::int64_t count, int elem
   return with_elements(kCall, count, element, in_place_or(source), destination, comm_of(comm));
 }
 
+// ---- One-sided
+
+int create_window(void* memory, std::int64_t bytes, BytewaysComm comm, BytewaysWindow* window) {
+  MPI_Win made;
+  const int error =
+      MPI_Win_create(memory, static_cast<MPI_Aint>(bytes), 1, abi::kNoInfo, comm_of(comm), &made);
+  if (error != 0) return error;
+  *window = number_of(made);
+  return MPI_Win_set_errhandler(made, abi::kErrorsReturn);
+}
+
+int free_window(BytewaysWindow window) {
+  auto gone = handle_of<MPI_Win>(window);
+  return MPI_Win_free(&gone);
+}
+
+int put(const void* data, std::int64_t count, int element, int to, std::int64_t offset,
+        BytewaysWindow window) {
+  constexpr auto kCall = [](int number, MPI_Datatype type, const void* from, int rank, MPI_Aint at,
+                            MPI_Win in) { return MPI_Put(from, number, type, rank, at, number, type, in); };
+  return with_elements(kCall, count, element, data, to, static_cast<MPI_Aint>(offset),
+                       handle_of<MPI_Win>(window));
+}
+
+int get(void* data, std::int64_t count, int element, int from, std::int64_t offset, BytewaysWindow window) {
+  constexpr auto kCall = [](int number, MPI_Datatype type, void* to, int rank, MPI_Aint at, MPI_Win in) {
+    return MPI_Get(to, number, type, rank, at, number, type, in);
+  };
+  return with_elements(kCall, count, element, data, from, static_cast<MPI_Aint>(offset),
+                       handle_of<MPI_Win>(window));
+}
+
+int lock_all(BytewaysWindow window) { return MPI_Win_lock_all(0, handle_of<MPI_Win>(window)); }
+int unlock_all(BytewaysWindow window) { return MPI_Win_unlock_all(handle_of<MPI_Win>(window)); }
+int flush(int rank, BytewaysWindow window) { return MPI_Win_flush(rank, handle_of<MPI_Win>(window)); }
+int sync(BytewaysWindow window) { return MPI_Win_sync(handle_of<MPI_Win>(window)); }
+int fence(BytewaysWindow window) { return MPI_Win_fence(0, handle_of<MPI_Win>(window)); }
+
 static_assert(sizeof(MPI_Request) <= kMostRequestBytes);
 
 constexpr BytewaysMpi kTable = {
@@ -362,6 +400,15 @@ constexpr BytewaysMpi kTable = {
     .gather = gather,
     .scatter = scatter,
     .alltoall = alltoall,
+    .create_window = create_window,
+    .free_window = free_window,
+    .put = put,
+    .get = get,
+    .lock_all = lock_all,
+    .unlock_all = unlock_all,
+    .flush = flush,
+    .sync = sync,
+    .fence = fence,
 };
 
 }  // namespace

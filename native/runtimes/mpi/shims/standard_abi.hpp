@@ -8,6 +8,7 @@ using MPI_Errhandler = struct MPI_ABI_Errhandler*;
 using MPI_Info = struct MPI_ABI_Info*;
 using MPI_Op = struct MPI_ABI_Op*;
 using MPI_Request = struct MPI_ABI_Request*;
+using MPI_Win = struct MPI_ABI_Win*;
 
 struct MPI_Status {
   int MPI_SOURCE, MPI_TAG, MPI_ERROR;

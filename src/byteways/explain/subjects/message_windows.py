@@ -12,7 +12,14 @@ from byteways.explain.claims.phrases import rate, sentence
 from byteways.explain.claims.wording import difference, tie
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
-from byteways.explain.subjects.messages import lead_of, paths_of, setting_of, single_direction, window
+from byteways.explain.subjects.messages import (
+    lead_of,
+    of_size,
+    paths_of,
+    setting_of,
+    single_direction,
+    window,
+)
 from byteways.explain.subjects.ranks import library, memory, where
 from byteways.units import format_size
 
@@ -54,7 +61,7 @@ def _gain(place: str, pairs: Mapping[int, tuple[int, ResultGroup, ResultGroup]])
     size = max(claims, key=lambda size: (claims[size].gain, size))
     _, many, single = pairs[size]
     claim, first = claims[size], many.cells[0]
-    lead = f"{place}, messages of {format_size(size)}"
+    lead = f"{place}, {of_size(first, size)}"
     if claim.differ:
         title = f"{lead}: {difference(claim)}"
     elif claim.verdict == TIE:

@@ -48,6 +48,10 @@ INTRODUCTION = (
     "window before the sender starts the next. NCCL and RCCL enqueue messages back to back on both GPUs. "
     "Bidirectional is the sum of both directions."
 )
+ABOUT_ONE_SIDED = (
+    " A put or get is one rank's call. A flush or a fence completes each window of them; the latency is the "
+    "time of a window of one."
+)
 #: From this number of paths of one class on, they share a table with their median.
 MOST_PATHS = 3
 #: Moves the same bytes inside one process, with one call or one launch.
@@ -67,6 +71,38 @@ def is_latency(cell: Result) -> bool:
 def half(result: Result | ResultGroup) -> Part:
     """Returns half of a round trip in ns, with its interval."""
     return Part(result.value / 2, result.low / 2, result.high / 2)
+
+
+def one_sided(cell: Result) -> bool:
+    """Whether it is a put or get."""
+    return INTERFACES[cell.record.interface].one_sided
+
+
+def is_single(cell: Result) -> bool:
+    """Whether the value says how long one message takes: a round trip, or a put or get that is completed
+    before the next.
+    """
+    return is_latency(cell) or (one_sided(cell) and cell.record.options.get(WINDOW.name) == 1)
+
+
+def one_way_time(result: Result | ResultGroup) -> Part:
+    """Returns the time of one message in ns, with its interval: half of a round trip, or of a put or get."""
+    first = result.cells[0] if isinstance(result, ResultGroup) else result
+    if is_latency(first):
+        return half(result)
+    size = first.record.size_bytes * 1e9
+    return Part(size / result.value, size / result.high, size / result.low)
+
+
+def named(cell: Result, number: int = 2) -> str:
+    """`MPI messages`, `NCCL message`, `MPI puts`."""
+    noun = library(cell) if one_sided(cell) else f"{library(cell)} message"
+    return noun if number == 1 else f"{noun}s"
+
+
+def of_size(cell: Result, size_bytes: int) -> str:
+    """`messages of 8 B`, `MPI puts of 8 B`."""
+    return f"{named(cell) if one_sided(cell) else 'messages'} of {format_size(size_bytes)}"
 
 
 def window(cell: Result) -> int | None:
@@ -113,7 +149,8 @@ def topic(index: Index) -> Topic | None:
     for title, alike in group_by(places, lambda members: _title(index, members)).items():
         members = [cell for place in alike for cell in place]
         charts += _charts(title, members, [*_plain(index.cells, members), *_by_ipc(index.cells, members)])
-    return Topic("messages", "Messages between ranks", INTRODUCTION, tuple(tables), tuple(charts))
+    introduction = INTRODUCTION + ABOUT_ONE_SIDED * any(map(one_sided, cells))
+    return Topic("messages", "Messages between ranks", introduction, tuple(tables), tuple(charts))
 
 
 def _places(index: Index, cells: Sequence[Result]) -> list[list[Result]]:
@@ -175,12 +212,13 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Table
             pool(of[key]) if key in of else None
             for key in ((True, "unidirectional"), (False, "unidirectional"), (False, "bidirectional"))
         )
+        single = there if trips is None and there and all(map(is_single, there.cells)) else trips
         rates = [cell for cell in by_size[size] if not is_latency(cell)]
         in_flight = dict.fromkeys(str(asked) for cell in rates if (asked := window(cell)) is not None)
         rows.append(
             (
                 format_size(size),
-                us_figure(half(trips), trips) if trips else "",
+                us_figure(one_way_time(single), single) if single else "",
                 gb_figure(there) if there else "",
                 gb_figure(both) if both else "",
                 ", ".join(in_flight),
@@ -241,18 +279,23 @@ def _bytes_moved(cell: Result) -> tuple[Hashable, ...]:
 
 def latency(index: Index) -> Iterator[Finding]:
     """Reports the latency of the smallest message for each link class and memory."""
-    trips = [cell for cell in messages(index.between_ranks) if is_latency(cell)]
+    trips = [cell for cell in messages(index.between_ranks) if is_single(cell) and _is_one_way(cell)]
     for group in _alike(index, trips).values():
         size = min(cell.record.size_bytes for cell in group)
         smallest = pool([cell for cell in group if cell.record.size_bytes == size])
         first = smallest.cells[0]
         lead = lead_of(index, first, trips)
-        time = time_said(half(smallest))
-        title = f"{lead}, an {library(first)} message of {format_size(size)} takes {time}"
-        detail = f"Half of a round trip, {paths_of(smallest)}, {memory(first)}{_with(first)}."
+        time = time_said(one_way_time(smallest))
+        title = f"{lead}, an {named(first, 1)} of {format_size(size)} takes {time}"
+        what = "Half of a round trip" if is_latency(first) else "Completed before the next"
+        detail = f"{what}, {paths_of(smallest)}, {memory(first)}{_with(first)}."
         yield finding(
             title, detail, Priority.MESSAGE_LATENCY, (smallest,), about=(lead, library(first), size)
         )
+
+
+def _is_one_way(cell: Result) -> bool:
+    return cell.record.pattern == "unidirectional"
 
 
 def lead_of(index: Index, cell: Result, others: Iterable[Result]) -> str:
@@ -303,7 +346,7 @@ def bandwidth(index: Index) -> Iterator[Finding]:
         middle = next(at for at, group in sizes.items() if 2 * group.value >= best.value)
         first = best.cells[0]
         lead = lead_of(index, first, plain)
-        title = f"{lead}, {library(first)} messages reach {rate(best)} GB/s at {format_size(size)}"
+        title = f"{lead}, {named(first)} reach {rate(best)} GB/s at {format_size(size)}"
         quoted = [best]
         if min(sizes) < middle < size:  # else no size shows where it begins
             below = max(smaller for smaller in sizes if smaller < middle)
@@ -333,7 +376,7 @@ def compared_with_copy(index: Index) -> Iterator[Finding]:
         rising = sorted(map(pool, ways.values()), key=lambda group: group.value)
         fastest = {group.cells[0].record.interface: group for group in rising}
         plain = sorted(fastest.values(), key=lambda group: -group.value)
-        lead = f"{lead_of(index, alike[0], sent)}, messages of {format_size(size)}"
+        lead = f"{lead_of(index, alike[0], sent)}, {of_size(alike[0], size)}"
         yield from _beside(lead, _by_size(alike)[size], plain, len(ways) + 1)
 
 

@@ -10,7 +10,7 @@ from byteways.explain.display.table import Table, shaded
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import kind
 from byteways.explain.results.summary import Part, Result, ResultGroup
-from byteways.explain.results.variants import LIBRARY_NAMES
+from byteways.explain.results.variants import LIBRARY_NAMES, interface_name
 from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.plan.options import TIMING
 from byteways.plan.osu import OSU
@@ -57,7 +57,11 @@ def where(index: Index, cell: Result) -> str:
 
 
 def library(cell: Result) -> str:
-    """Returns the library that executed the message or collective: `MPI`, `NCCL`, `RCCL`, `direct`."""
+    """Returns what executed the message or collective: `MPI`, `NCCL`, `RCCL`, `direct`. `MPI put` and
+    `MPI get` are methods of their own.
+    """
+    if INTERFACES[cell.record.interface].one_sided:
+        return interface_name(cell.record.interface)
     if INTERFACES[cell.record.interface].library == DIRECT_INTERFACE:
         return DIRECT_INTERFACE
     if not INTERFACES[cell.record.interface].library:
@@ -67,7 +71,7 @@ def library(cell: Result) -> str:
 
 def versions(cells: Iterable[Result]) -> str:
     """`NCCL 2.28.3`, of libraries whose records tell; empty of MPI, whose version the run has."""
-    evidence = (cell.record.evidence for cell in cells if library(cell) != MPI)
+    evidence = (cell.record.evidence for cell in cells if INTERFACES[cell.record.interface].library)
     return ", ".join(
         dict.fromkeys(f"{each.library} {each.library_version}" for each in evidence if each and each.library)
     )

@@ -159,6 +159,11 @@ class Conductor:
             if worker is not None:
                 worker.kill_at_once()
 
+    @property
+    def memory_trials(self) -> list[dict[str, Any]]:
+        """Returns what memory libraries between ranks were tried with, as manifests have it."""
+        return self._device_messages.trials
+
     def run(
         self, plan: Sequence[PlannedCase], *, until: float | None = None, keep_worker: bool = False
     ) -> None:

@@ -182,7 +182,7 @@ class Execution:
             pass
         self.journal.sync()
         wall_s = time.monotonic() - self.started
-        self.manifest = manifests.finish(self.manifest, self.state, wall_s)
+        self.manifest = manifests.finish(self.manifest, self.state, wall_s, conductor.memory_trials)
         manifests.write(self.folder, self.manifest)
 
     def _settle(

@@ -17,7 +17,7 @@ from byteways.run.conduct.process import WorkerLost
 TRIAL_S = 0.02
 #: Seconds after which the ranks of a trial count as hanging: they open runtimes first.
 TRIAL_LIMIT_S = 60.0
-#: A library that fails with messages is not tried with collectives.
+#: A library that fails with messages is not tried with collectives and one-sided transfers.
 MESSAGE = "message"
 
 #: Library, operation, kinds of memory, and environment: a library may take one and not another.
@@ -34,6 +34,23 @@ class LibraryMemorySupport:
     def __init__(self, *, simulated: bool = False) -> None:
         self._simulated = simulated
         self._found: dict[Kind, str | None] = {}
+        self._libraries: dict[Kind, str] = {}
+
+    @property
+    def trials(self) -> list[dict[str, Any]]:
+        """Returns what was tried, as manifests have it."""
+        return [
+            {
+                "library": self._libraries[kind],
+                "operation": operation,
+                "memories": [*memories],
+                "environment": dict(environment),
+                "taken": reason is None,
+                "reason": reason,
+            }
+            for kind, reason in self._found.items()
+            for _, operation, memories, environment in (kind,)
+        ]
 
     def untried(self, case: Case) -> bool:
         """Whether the library gets memory that it has not been tried with."""
@@ -57,6 +74,7 @@ class LibraryMemorySupport:
             ask: Measures for TRIAL_S and returns the worker's answer; raises WorkerLost.
             library: Its name and version.
         """
+        self._libraries[_kind(case)] = library
         try:
             answer = ask()
         except WorkerLost as loss:
@@ -88,7 +106,8 @@ def failed_in_library(case: Case, outcome: Mapping[str, Any]) -> bool:
 
 
 def _kind(case: Case) -> Kind:
-    operation = case.pattern if case.pattern in OF_ALL_RANKS else MESSAGE
+    one_sided = INTERFACES[case.interface].one_sided
+    operation = case.pattern if case.pattern in OF_ALL_RANKS else case.interface if one_sided else MESSAGE
     memories = {buffer.memory for flow in case.flows for buffer in flow.buffers}
     settings = tuple(sorted(case.environment.items()))
     return INTERFACES[case.interface].between, operation, tuple(sorted(memories)), settings

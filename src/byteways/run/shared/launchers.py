@@ -16,6 +16,8 @@ from byteways.plan.case import PlannedCase
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import kind_of
 from byteways.plan.ranks import BY_DEVICE, Rank, default_ranks, layout, twins_of
+from byteways.run.shared.mpi_library import names_installation
+from byteways.run.shared.mpi_wheels import usable_wheels
 from byteways.run.shared.options import RunOptions
 from byteways.safe_folders import folder_of_children
 from byteways.settings import module_command
@@ -200,8 +202,7 @@ def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.
     """
     if given is not None:
         return _given(given, environment)
-    path = launcher_program(None, environment)
-    return _known(path)
+    return _known(launcher_program(None, environment), environment)
 
 
 def launcher_program(given: str | None = None, environment: Mapping[str, str] = os.environ) -> str:
@@ -212,8 +213,14 @@ def launcher_program(given: str | None = None, environment: Mapping[str, str] = 
     """
     if given is not None:
         return str(Path(_words_of(given, environment)[0]).absolute())
-    scheduled = [name for name, job in _SCHEDULERS.items() if environment.get(job)]
-    for name in (*scheduled, "mpiexec", "mpirun"):
+    for name in (name for name, job in _SCHEDULERS.items() if environment.get(job)):
+        if path := _which(name, environment):
+            return str(Path(path).absolute())
+    # Who installs both packages wants messages of GPU memory, which an MPI that merely lies in PATH may not
+    # send. A module or a variable names the MPI that its user wants.
+    if not names_installation(environment) and (wheels := usable_wheels(environment)):
+        return str(wheels.mpiexec)
+    for name in ("mpiexec", "mpirun"):
         if path := _which(name, environment):
             return str(Path(path).absolute())
     raise BytewaysError(
@@ -246,12 +253,13 @@ def _words_of(text: str, environment: Mapping[str, str]) -> list[str]:
 def _given(text: str, environment: Mapping[str, str]) -> Launcher:
     words = _words_of(text, environment)
     if len(words) == 1:
-        return _known(words[0])
+        return _known(words[0], environment)
     counted = any(COUNT in word for word in words)
-    return Launcher("given", (*words, *(() if counted else ("-n", COUNT))), _root())
+    given = Launcher("given", (*words, *(() if counted else ("-n", COUNT))), _root())
+    return _with_ucx(given, words[0], environment)
 
 
-def _known(path: str) -> Launcher:
+def _known(path: str, environment: Mapping[str, str]) -> Launcher:
     """Returns the launcher of a scheduler, by its name, or of an MPI, by its version."""
     name = Path(path).name
     if name == "srun":
@@ -261,7 +269,21 @@ def _known(path: str) -> Launcher:
         return Launcher("Slurm", words, one_host_words=("-N", "1"))
     if name == "flux":
         return Launcher("Flux", (path, "run", "-n", COUNT))
-    return _mpi(path, _version(path))
+    return _with_ucx(_mpi(path, _version(path)), path, environment)
+
+
+def _with_ucx(launcher: Launcher, path: str, environment: Mapping[str, str]) -> Launcher:
+    """Returns the launcher with what lets its ranks send memory of GPUs, if it is that of the Python packages
+    (mpi_wheels.py).
+    """
+    wheels = usable_wheels(environment)
+    if wheels is None or Path(path).resolve() != wheels.mpiexec.resolve():
+        return launcher
+    return replace(
+        launcher,
+        words=(*launcher.words, *wheels.words(environment)),
+        environment={**launcher.environment, **wheels.parameters(environment)},
+    )
 
 
 def _mpi(path: str, version: str) -> Launcher:

@@ -30,6 +30,11 @@ _CRAY_DEFAULTS = Path("/opt/cray/pe/lib64")
 _FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
 
 
+def names_installation(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether the user or a loaded module names an MPI."""
+    return any(environment.get(variable) for variable in ("BYTEWAYS_LIBMPI", *_PREFIXES))
+
+
 def mpi_directories(environment: Mapping[str, str] = os.environ, prefix: Path | None = None) -> list[str]:
     """Returns existing library folders, searched in this order after the linker's own.
 
@@ -102,6 +107,16 @@ def fields_of(report: _core.LibraryReport) -> dict[str, Any]:
         for function in report.missing
     ]
     return {**{name: getattr(report, name) for name in _FIELDS}, "missing": missing}
+
+
+def with_preloaded(version: str, ucx: Mapping[str, object] | None) -> str:
+    """Returns the version of MPI with that of a preloaded UCX: without it, this MPI is another library.
+
+    Args:
+        version: What the library says of itself.
+        ucx: As ucx_here() returns it.
+    """
+    return f"{version} + UCX {ucx['version']} (preloaded)" if ucx and ucx["preloaded"] else version
 
 
 def mpi_report_found(given: str | None = None) -> dict[str, Any]:

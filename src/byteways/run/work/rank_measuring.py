@@ -21,6 +21,7 @@ from byteways.plan.variables import unread_by
 from byteways.record import warnings
 from byteways.run.shared.library_paths import library_directories
 from byteways.run.shared.mpi_library import unloaded_reader
+from byteways.run.shared.mpi_wheels import ucx_here
 from byteways.run.shared.rank_places import local_name
 from byteways.run.shared.request import CaseRequest
 from byteways.run.work.answer import WorkerAnswer
@@ -344,12 +345,16 @@ class RankMeasurer(MeasurerOfRanks):
         """
         if self._mpi is None or INTERFACES[case.interface].between != "mpi":
             return None
+        maps = ""
         if not self._simulator:  # run/work/simulated_ranks.py knows which variables the simulated MPI reads
             maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
             unread = unread_by(self._mpi.report.version, case.environment)
             if reason := unread or unloaded_reader(case.environment, maps):
                 return reason
         if not gives_gpu_memory(case):
+            return None
+        # A preloaded UCX may take what the library was built without: a trial shows it.
+        if (ucx := ucx_here(maps)) is not None and ucx["preloaded"]:
             return None
         for vendor in sorted({device.runtime for device in self.session.devices} - {"host"}):
             if self._mpi.says_device_support(vendor) is False:

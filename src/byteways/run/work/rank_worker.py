@@ -59,10 +59,15 @@ class RankChannel:
             self.mpi.finalize()
 
     def facts(self) -> dict[str, Any]:
-        """Returns the report on the library of MPI; empty without it."""
-        from byteways.run.shared.mpi_library import fields_of
+        """Returns the report on the library of MPI, with the UCX that it has loaded; empty without MPI."""
+        from byteways.run.shared.mpi_library import fields_of, with_preloaded
+        from byteways.run.shared.mpi_wheels import ucx_here
 
-        return {} if self.mpi is None else {"mpi": fields_of(self.mpi.report)}
+        if self.mpi is None:
+            return {}
+        fields, ucx = fields_of(self.mpi.report), ucx_here()
+        version = with_preloaded(fields["version"], ucx)
+        return {"mpi": {**fields, "version": version, **({"ucx": ucx} if ucx else {})}}
 
 
 class RankWorker:
