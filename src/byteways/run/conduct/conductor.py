@@ -76,7 +76,7 @@ def _decided(planned: PlannedCase, pace: Pace, elapsed_s: float) -> PlannedCase:
     """Returns the case with why it is not measured; None: it is, maybe as one put back."""
     if planned.spare and pace.puts_back(planned, elapsed_s):
         planned = replace(planned, reason=None, reason_code=None)
-    if planned.reason is not None or (over := pace.over(elapsed_s)) is None:
+    if planned.reason is not None or (over := pace.over(planned, elapsed_s)) is None:
         return planned
     return replace(planned, reason=over, reason_code=OUT_OF_TIME)
 
@@ -109,7 +109,7 @@ class Conductor:
         topology: Source of peaks.
         method_version: Of the native core, as probed.
         observer: Receives every case; its tick() may raise Interrupted.
-        total_s: Wall-time budget of the plan; None: unlimited.
+        total_s: Wall-time budget of all plans from the first on; None: unlimited.
         given: Whether the user gave that budget, see Pace.
         command: Worker program, see WorkerProcess.
         deadline: Returns the deadline of a case in seconds, see deadline_s.
@@ -148,6 +148,8 @@ class Conductor:
         self._model = model
         self._process: tuple[str, dict[str, str]] = ("native", {})  # the worker's kind and environment
         self._round: int | None = None  # round of the worker's last case; None: no case yet
+        self._began: float | None = None  # monotonic seconds; None: no plan yet
+        self.slowness = 1.0  # of the last plan: its time over its estimate
         self._losses = Losses()
         self._device_messages = LibraryMemorySupport(simulated=model is not None)
         self._choices = LibraryChoices()
@@ -173,7 +175,8 @@ class Conductor:
             Interrupted: By the observer; the current case has no record.
             BytewaysError: The journal cannot be written.
         """
-        began = time.monotonic()
+        if self._began is None:
+            self._began = time.monotonic()
         self._losses.begin()
         self._choices.plan(planned.case for planned in plan if planned.reason is None or planned.spare)
         pace = Pace(plan, self._total_s, given=self._given)
@@ -184,20 +187,21 @@ class Conductor:
                     break
                 self._observer.began(planned, position, pace.time_left_s)
                 started = time.monotonic()
-                budget_s = pace.budget_s(planned, started - began)
-                asked = _decided(planned, pace, started - began)
+                budget_s = pace.budget_s(planned, started - self._began)
+                asked = _decided(planned, pace, started - self._began)
                 entry = self._one(asked, budget_s)
                 record = entry.record
                 self._journal.add(entry)
                 wall_s = time.monotonic() - started
                 if asked.reason is not None:
-                    if planned.spare:
+                    if planned.spare or planned.reason is None:
                         pace.left_out(planned)
                 elif record.status in ("lost", "timeout"):
                     pace.lost(planned, wall_s)
                 else:
                     pace.done(planned, budget_s, wall_s)
                 self._observer.ended(record)
+            self.slowness = pace.slowness
             kept = keep_worker
             if not kept and self._worker is not None:
                 self._worker.dismiss()

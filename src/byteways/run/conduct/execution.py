@@ -194,9 +194,11 @@ class Execution:
             return
         conductor.run(self.remaining, keep_worker=True)
         options = RunOptions.from_json(self.manifest["options"])
-        spent_s = self.spent_s + time.monotonic() - self.started
-        simulated = recorded_simulation(self.folder, self.manifest) is not None
-        further = settling(self.folder, self.planned, options, self.budget_s, 0.0 if simulated else spent_s)
+        spent_s, slowness = 0.0, 1.0
+        if recorded_simulation(self.folder, self.manifest) is None:
+            spent_s = self.spent_s + time.monotonic() - self.started + reserve_s(self.budget_s or 0.0)
+            slowness = conductor.slowness
+        further = settling(self.folder, self.planned, options, self.budget_s, spent_s, slowness)
         for cases in further.rounds(open_cases) if further else ():
             self._add_round(cases, on_round)
             conductor.run(cases, keep_worker=True)
