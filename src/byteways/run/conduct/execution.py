@@ -31,7 +31,7 @@ from byteways.run.conduct.new_folder import claim_folder, restore_folder
 from byteways.run.conduct.opening import Opened, open_machine
 from byteways.run.conduct.probe import Probe
 from byteways.run.conduct.process import WorkerProcess
-from byteways.run.conduct.rank_checks import check_ranks, doubts_about_ranks
+from byteways.run.conduct.rank_checks import CheckedRanks, check_ranks, doubts_about_ranks
 from byteways.run.conduct.settling import OpenCases, settling
 from byteways.run.conduct.simulation import Simulation, recorded_simulation, simulated_deadline_s
 from byteways.run.conduct.skipped_cases import Lacks, check_some
@@ -107,6 +107,7 @@ class Execution:
     state: str = field(default="running")
     repetition: Repetition | None = None  # if the run has a duration
     substitutes: tuple[str, ...] = ()  # of the plan
+    ranks: WorkerProcess | None = None  # that measure the first case; until the conductor takes them over
     _conductor: Conductor | None = None
 
     @cached_property
@@ -166,10 +167,11 @@ class Execution:
             command=self.machine.command,
             deadline=simulated_deadline_s if simulated else deadline_s,
             worker=self.worker,
+            ranks=self.ranks,
             model=simulation.model if simulation else None,
             job=self.job,
         )
-        self.worker, self._conductor = None, conductor  # the conductor now owns the worker
+        self.worker, self.ranks, self._conductor = None, None, conductor  # which now owns the workers
         on_start(conductor)
         self.state = "interrupted"
         try:
@@ -233,10 +235,11 @@ class Execution:
         self.manifest = {**self.manifest, "planned": len(self.planned) - len(not_begun)}
 
     def close(self) -> None:
-        """Releases worker and folder if still held; waits until the worker has exited."""
-        if self.worker is not None:
-            self.worker.stop()
-            self.worker = None
+        """Releases workers and folder if still held; waits until the workers have exited."""
+        for worker in (self.worker, self.ranks):
+            if worker is not None:
+                worker.stop()
+        self.worker = self.ranks = None
         if self._conductor is not None:
             self._conductor.close()
         self.journal.close()
@@ -283,6 +286,7 @@ def begin(
     existed = folder.is_dir()
     journal = claim_folder(folder)
     machine: Opened | None = None
+    ranks = CheckedRanks()
     try:
         applied = options.applied(suite)
         sampled = partial(sample_of, applied, options)
@@ -306,7 +310,8 @@ def begin(
         if simulation is not None:
             simulation.check_ranks(job.ranks if job else 0)
         elif job is not None:
-            libraries += check_ranks(job, planned, topology, folder / LOG, tick)
+            ranks = check_ranks(job, planned, topology, folder / LOG, tick)
+            libraries += ranks.libraries
         plan_file.write(folder, plan)
         manifest = manifests.build(
             command_line=command_line,
@@ -327,6 +332,7 @@ def begin(
     except BaseException:
         if machine is not None and machine.worker is not None:
             machine.worker.kill()
+        ranks.kill()
         journal.close()
         restore_folder(folder, existed)
         raise
@@ -342,6 +348,7 @@ def begin(
         machine.worker,
         repetition=repetition_of(plan.cases, options, simulation is not None),
         substitutes=plan.substitutes,
+        ranks=ranks.kept_for(planned),
     )
 
 
