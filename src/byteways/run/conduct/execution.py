@@ -8,14 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from byteways.plan.case import PlannedCase
 from byteways.plan.device_sample import DeviceSample, sample_for
 from byteways.plan.planner import Plan, make_plan, needs_ranks
-from byteways.plan.probe_scope import scope_of
+from byteways.plan.probe_scope import ProbeScope, scope_of
 from byteways.plan.suite_types import Suite
 from byteways.record import manifest as manifests
 from byteways.record.run_folder import (
@@ -28,7 +28,7 @@ from byteways.run.conduct import plan_file
 from byteways.run.conduct.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.conduct.journal import Journal
 from byteways.run.conduct.new_folder import claim_folder, restore_folder
-from byteways.run.conduct.opening import Opened, open_machine
+from byteways.run.conduct.opening import Opened, ScopeOf, many_gpus, open_machine
 from byteways.run.conduct.probe import Probe
 from byteways.run.conduct.process import WorkerProcess
 from byteways.run.conduct.rank_checks import CheckedRanks, check_ranks, doubts_about_ranks
@@ -38,7 +38,6 @@ from byteways.run.conduct.skipped_cases import Lacks, check_some
 from byteways.run.shared.launchers import Job, check_launcher, job_for
 from byteways.run.shared.options import RunOptions
 from byteways.topology.model import Topology
-from byteways.topology.nvml import Nvml
 from byteways.topology.unusable_gpus import unusable_here
 
 #: Time reserved for the report and for closing the runtimes: at most seconds, and fraction of the budget.
@@ -255,8 +254,41 @@ def planned_seconds(plan: Sequence[PlannedCase]) -> float:
     return sum(planned.estimated_s for planned in plan if planned.reason is None)
 
 
+#: Returns the suite for a machine whose devices have been listed.
+SuiteOf = Callable[[Topology], Suite]
+
+
+class _Choice:
+    """The suite of a run with its options, and what it may use of the machine."""
+
+    def __init__(self, suite: Suite | SuiteOf, options: RunOptions, simulated: bool) -> None:
+        self._options, self._simulated = options, simulated
+        self._suite_of: SuiteOf = suite if callable(suite) else lambda topology: suite
+        self._known = None if callable(suite) else options.applied(suite)
+
+    @property
+    def applied(self) -> Suite:
+        """The suite, when the machine has been opened."""
+        assert self._known is not None
+        return self._known
+
+    def scope(self) -> ProbeScope | ScopeOf:
+        """Returns what is tried on the machine, at once where that is known before its devices are."""
+        listed_first = self._known is None or (not self._simulated and many_gpus())
+        return self._scope_of if listed_first else scope_of(self.applied)
+
+    def _scope_of(self, topology: Topology) -> ProbeScope:
+        self._known = self._options.applied(self._suite_of(topology))
+        scope, sample = scope_of(self._known), None
+        if scope.gpus is None and not self._simulated:
+            sample = sample_of(self._known, self._options, topology)
+        if sample is None:
+            return scope
+        return replace(scope, gpus=tuple(name for name in sample.devices if name.startswith("gpu")))
+
+
 def begin(
-    suite: Suite,
+    suite: Suite | SuiteOf,
     options: RunOptions,
     folder: Path,
     command_line: Sequence[str],
@@ -265,16 +297,15 @@ def begin(
     simulation: Simulation | None = None,
     study: Mapping[str, Any] | None = None,
     on_sweep: Callable[[int, int], None] = lambda done, cases: None,
-    management: Nvml | None = None,
 ) -> Execution:
     """Starts a new run in a new folder.
 
     Args:
+        suite: What to measure, or what returns it for this machine.
         tick: Called while waiting for the probe; may raise Interrupted.
         simulation: The simulated machine; None: this machine.
         study: `key` and `title` of the publication that the run reproduces, for the manifest.
         on_sweep: Progress of planning: receives the numbers of sweeps done and of cases so far.
-        management: What NVML said, if it was asked already.
 
     Raises:
         BytewaysError: The folder is taken, the user's launcher does not exist, the machine cannot be probed,
@@ -288,12 +319,9 @@ def begin(
     machine: Opened | None = None
     ranks = CheckedRanks()
     try:
-        applied = options.applied(suite)
-        sampled = partial(sample_of, applied, options)
-        scope = scope_of(applied)
-        machine = open_machine(
-            folder, tick, command, simulation, options.launcher, sampled, scope, management
-        )
+        chosen = _Choice(suite, options, simulation is not None)
+        machine = open_machine(folder, tick, command, simulation, options.launcher, chosen.scope())
+        applied = chosen.applied
         topology, probed = machine.topology, machine.probed
         tick()
 
