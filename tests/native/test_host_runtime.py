@@ -73,13 +73,15 @@ def test_affinity_of_the_process_is_respected() -> None:
 
 
 @pytest.mark.parametrize("interface", COPIES)
-@pytest.mark.parametrize("size", [8, 4104, MIB + 24])
+@pytest.mark.parametrize("size", [8, 4104, MIB + 24, 9 * MIB + 24])
 def test_every_copy_measures_and_verifies(
     session: _core.Session, memory: str, interface: str, size: int
 ) -> None:
-    """Would catch a copy loop that loses its head, its tail or a member's share, and a false alarm."""
-    source = session.allocate("cpu0", memory, 3 * MIB, "cpu0")
-    destination = session.allocate("cpu0", memory, 3 * MIB, "cpu0")
+    """Would catch a copy loop that loses its head, its tail or a member's share, a piece of a large array
+    that is not filled, and a false alarm.
+    """
+    source = session.allocate("cpu0", memory, max(3 * MIB, size), "cpu0")
+    destination = session.allocate("cpu0", memory, max(3 * MIB, size), "cpu0")
     flow = _core.Flow(
         source, destination, "cpu0", interface, size, **({"threads": 3} if interface == "memcpy-mt" else {})
     )
