@@ -23,7 +23,7 @@ def test_the_suite_is_made_for_the_machine_that_a_worker_opens(
     """Catches a question that opens the machine twice: to make its suite, and to measure it."""
     suites: list[Suite] = []
 
-    def measured(suite: Any, *_: Any) -> Any:
+    def measured(suite: Any, *_: Any, **__: Any) -> Any:
         suites.append(suite(H200X4[0]))
         return SimpleNamespace(manifest={"suite": {"text": suites[0].text}})
 

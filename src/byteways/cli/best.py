@@ -48,6 +48,12 @@ if TYPE_CHECKING:
 
 #: The setting by which workers leave all GPUs alone.
 GPUS_SETTING = "BYTEWAYS_GPUS"
+#: What an answer needs after measuring.
+_TO_ANSWER = (
+    "byteways.explain.best.answers",
+    "byteways.explain.best.block_answers",
+    "byteways.cli.best_printing",
+)
 _END = "a device, a glob (gpu*), 'host', a UUID or a PCI address."
 
 
@@ -232,9 +238,6 @@ def _now(
     asked: Question, machine: str | None, out: Path | None, as_json: bool, cache: CacheBlocks | None
 ) -> int:
     """Measures the question and answers it, on a real machine within the question's limit."""
-    from byteways.cli.best_printing import print_answers
-    from byteways.explain.best.answers import left_out
-    from byteways.explain.best.block_answers import all_answers
     from byteways.plan.budget import BudgetError
     from byteways.plan.question import host_alone
     from byteways.record.simulation_mark import voice
@@ -260,6 +263,10 @@ def _now(
             return ExitStatus.INTERRUPTED
         except BudgetError as error:
             raise _no_time(asked.answer_within_s, f"{error.cause}, as estimated") from error
+        from byteways.cli.best_printing import print_answers
+        from byteways.explain.best.answers import left_out
+        from byteways.explain.best.block_answers import all_answers
+
         took_s = time.monotonic() - began
         kept = f" into {out}" if out else ""
         say(f"{voice(simulation is not None).measured} now{kept}, in {took_s:.1f} s")
@@ -298,6 +305,7 @@ def _measured(
     Raises:
         Interrupted: By a signal, or the time was over before anything was planned.
     """
+    from byteways.cli.preloading import importing
     from byteways.cli.progress import Progress, stderr_screen
     from byteways.plan.question_suite import suite_of
     from byteways.plan.suite import parse
@@ -315,7 +323,8 @@ def _measured(
     with limit:
         try:
             run = measure_from_python(
-                partial(suite_of, asked), RunOptions(), folder, command_line, display, limit, simulation
+                *(partial(suite_of, asked), RunOptions(), folder, command_line, display, limit, simulation),
+                tick=importing(limit.check, *_TO_ANSWER),
             )
         except Interrupted:
             if not limit.over or not (folder / MANIFEST).exists():

@@ -63,6 +63,7 @@ def measure_from_python(
     interruption: Interruption,
     simulation: Simulation | None = None,
     open_cases: OpenCases | None = None,
+    tick: Callable[[], None] | None = None,
 ) -> RunFolder:
     """Measures a suite into a new folder and returns the run.
 
@@ -75,6 +76,7 @@ def measure_from_python(
         interruption: Ends the run where requested; the caller activates it.
         simulation: The simulated machine; None: this machine.
         open_cases: Says which cases further rounds are to measure; None: none.
+        tick: Called while the machine is opened; None: the interruption's check.
 
     Raises:
         BytewaysError: As begin(), or the journal cannot be written.
@@ -85,7 +87,7 @@ def measure_from_python(
         options,
         folder,
         command_line,
-        interruption.check,
+        tick or interruption.check,
         simulation=simulation,
     )
     try:
