@@ -328,3 +328,19 @@ def test_data_is_generated_again_only_to_check_each_sample(budget_s: float, each
         measured = session.measure([_core.Flow(source, destination, "cpu0", "memcpy", size)], options)
         assert measured.verified and measured.verified_every_sample is each_sample
         assert (preparations(source) > 1) is each_sample
+
+
+@pytest.mark.parametrize("slots", [7, 16])
+@pytest.mark.parametrize("size", [64 * 1024, 256 * 1024, MIB])
+def test_words_of_adjacent_slots_are_checked_together(session: _core.Session, size: int, slots: int) -> None:
+    """Catches a false alarm where one launch checks words of all slots, also of a rotation that starts again
+    within a batch.
+    """
+    source, destination = (session.allocate("cpu0", "pageable", slots * size, "cpu0") for _ in range(2))
+    options = _core.MeasureOptions()
+    options.budget_s, options.batch = 1e-4, 10
+    for _ in range(2):
+        flow = _core.Flow(source, destination, "cpu0", "memcpy", size, cold=True)
+        measured = session.measure([flow], options)
+        assert measured.verified and not measured.verified_every_sample
+        assert measured.batch == 10 and measured.flows[0].verification.bad_count == 0
