@@ -201,13 +201,21 @@ CopyingMover::Spots CopyingMover::spots(std::uint64_t first_operation) const {
   return {phase & ~std::uint64_t{1}, stride};  // kernels load two words at a time
 }
 
+// Slots no larger than the stride have one such word each. In adjacent ones of whole strides they follow each
+// other in steps of the stride, too: for 256 slots of 1 MiB that saves as many launches before each sample.
+// On a simulated machine launches take no time of ours, and its noise depends on their number.
+bool CopyingMover::by_one_launch(const Spots& at) const {
+  const std::uint64_t slot_words = slots_.stride_bytes / kWord;
+  if (at.stride == slot_words) return true;
+  return contiguous() && slot_words % at.stride == 0 && session_->clock().runs_by_itself();
+}
+
 void CopyingMover::spoil(std::uint64_t first_operation, std::uint64_t count) {
   Device& owner = flow_.destination->service_device();
   const Spots at = spots(first_operation);
   const std::uint64_t slot_words = slots_.stride_bytes / kWord, words = words_in(flow_.size_bytes);
   for_written(first_operation, count, [&](std::uint64_t slot, std::uint64_t slots) {
-    // Slots no larger than the stride have one spoiled word each, all by one launch.
-    const std::uint64_t together = at.stride == slot_words ? slots : 1;
+    const std::uint64_t together = by_one_launch(at) ? slots : 1;
     for (std::uint64_t k = slot; k < slot + slots; k += together)
       poison(*session_, owner, destination_slot(k) + at.phase * kWord,
              (together - 1) * slot_words + words - at.phase, at.stride);
@@ -226,8 +234,8 @@ Verification CopyingMover::spot_check(std::uint64_t first_operation, std::uint64
   const std::uint64_t slot_words = slots_.stride_bytes / kWord, words = flow_.size_bytes / kWord;
   for_written(first_operation, count, [&](std::uint64_t slot, std::uint64_t slots) {
     if (words == 0) return check_word(0, slot, slots, verification);
-    const std::uint64_t together = at.stride == slot_words && checks_strided_ ? slots : 1;
-    // For many large slots check some, including the last.
+    const std::uint64_t together = by_one_launch(at) && checks_strided_ ? slots : 1;
+    // Of many slots that take a launch each check some, including the last.
     const std::uint64_t step = together * ((slots / together + kMostSpotChecks - 1) / kMostSpotChecks);
     for (std::uint64_t k = slot + (slots - together) % step; k < slot + slots; k += step) {
       const std::uint64_t first = k * slot_words + at.phase,

@@ -70,6 +70,8 @@ class CopyingMover : public Mover, private Residency {
     std::uint64_t phase = 0, stride = 1;
   };
   Spots spots(std::uint64_t first_operation) const;
+  // Whether one launch reaches such words of adjacent slots.
+  bool by_one_launch(const Spots& at) const;
   void check_word(std::uint64_t word, std::uint64_t first_slot, std::uint64_t count,
                   Verification& verification);
   void check_range(std::uint64_t first_slot, std::uint64_t count, Verification& verification);

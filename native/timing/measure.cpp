@@ -205,12 +205,21 @@ class CaseRun {
       measurement_.verified_every_sample = verifies_every_sample();
       return;
     }
+    const bool of_time = runners_.front().mover->traits().time_is_result();
+    const double cost_ns = verification_ns_ + data_->preparation_ns();
+    if (known_ != nullptr && !of_time && session_.clock().runs_by_itself() && !has_time_to_verify(cost_ns)) {
+      keep_verification_cost();  // the samples follow the warm-up in its data, as in later rounds
+      return;
+    }
     data_->prepare();
     // Data that is rewritten for each sample is cached again, but a chase under load must find cold memory.
-    if (runners_.front().mover->traits().time_is_result()) return;
+    if (of_time) return;
     measurement_.verified_every_sample = team_.agree_all(
         "verification of every sample", has_time_to_verify(verification_ns_ + data_->preparation_ns()));
-    if (known_ == nullptr) return;
+    if (known_ != nullptr) keep_verification_cost();
+  }
+
+  void keep_verification_cost() {
     known_->verification_ns = verification_ns_;
     known_->preparation_ns = data_->preparation_ns();
   }

@@ -46,8 +46,9 @@ _LEFT_OUT = {"byteways.topology.nvml": {"BYTEWAYS_NVML": "0"}}
 _timed_out: dict[tuple[str, ...], Reply] = {}
 
 
-def query(module: str, *arguments: str) -> Reply:
-    """Runs a module of byteways in a child process; it calls answer().
+class Query:
+    """A module of byteways that runs in a child process, and calls answer(), while the caller does something
+    else.
 
     A module whose call did not return is not queried again by this process.
 
@@ -55,12 +56,54 @@ def query(module: str, *arguments: str) -> Reply:
         module: Its full name.
         arguments: Its command-line arguments.
     """
-    if not timed_out(module):
-        reply = _ask([*module_command(module), *arguments])
-        if not reply.timed_out:
-            return reply
-        _timed_out[_key(module)] = reply
-    return _timed_out[_key(module)]
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        self._key = _key(module)
+        self._child: subprocess.Popen[bytes] | None = None
+        self._reply = _timed_out.get(self._key)
+        if self._reply is None:
+            self._start([*module_command(module), *arguments])
+
+    def _start(self, command: list[str]) -> None:
+        self._reader, writer = os.pipe()
+        try:
+            self._child = subprocess.Popen(
+                [*command, str(writer)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,  # vendor libraries print there
+                stderr=subprocess.DEVNULL,
+                pass_fds=(writer,),
+                start_new_session=True,
+            )
+        except OSError as error:
+            os.close(self._reader)
+            self._reply = Reply(failure=f"the process that asks it does not start: {error.strerror}")
+        finally:
+            os.close(writer)
+
+    def reply(self) -> Reply:
+        """Waits for the answer and ends the child."""
+        if self._reply is None and self._child is not None:
+            try:
+                self._reply = _receive(self._reader, self._child)
+            finally:  # on Ctrl-C, too
+                self.end()
+            if self._reply.timed_out:
+                _timed_out[self._key] = self._reply
+        assert self._reply is not None
+        return self._reply
+
+    def end(self) -> None:
+        """Ends the child, whether it has answered or not."""
+        if self._child is not None:
+            os.close(self._reader)
+            _end(self._child)
+            self._child = None
+
+
+def query(module: str, *arguments: str) -> Reply:
+    """Runs a module of byteways in a child process and waits for its answer, see Query."""
+    return Query(module, *arguments).reply()
 
 
 def timed_out(module: str) -> bool:
@@ -112,29 +155,6 @@ def answer(function: Callable[[Calls], Any]) -> None:
     """
     calls = Calls(int(sys.argv[-1]))
     calls.send({"answer": function(calls)})
-
-
-def _ask(command: list[str]) -> Reply:
-    reader, writer = os.pipe()
-    try:
-        child = subprocess.Popen(
-            [*command, str(writer)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,  # vendor libraries print there
-            stderr=subprocess.DEVNULL,
-            pass_fds=(writer,),
-            start_new_session=True,
-        )
-    except OSError as error:
-        os.close(reader)
-        return Reply(failure=f"the process that asks it does not start: {error.strerror}")
-    finally:
-        os.close(writer)
-    try:
-        return _receive(reader, child)
-    finally:  # on Ctrl-C, too
-        os.close(reader)
-        _end(child)
 
 
 def _receive(reader: int, child: subprocess.Popen[bytes]) -> Reply:

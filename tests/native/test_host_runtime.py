@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -73,13 +74,15 @@ def test_affinity_of_the_process_is_respected() -> None:
 
 
 @pytest.mark.parametrize("interface", COPIES)
-@pytest.mark.parametrize("size", [8, 4104, MIB + 24])
+@pytest.mark.parametrize("size", [8, 4104, MIB + 24, 9 * MIB + 24])
 def test_every_copy_measures_and_verifies(
     session: _core.Session, memory: str, interface: str, size: int
 ) -> None:
-    """Would catch a copy loop that loses its head, its tail or a member's share, and a false alarm."""
-    source = session.allocate("cpu0", memory, 3 * MIB, "cpu0")
-    destination = session.allocate("cpu0", memory, 3 * MIB, "cpu0")
+    """Would catch a copy loop that loses its head, its tail or a member's share, a piece of a large array
+    that is not filled, and a false alarm.
+    """
+    source = session.allocate("cpu0", memory, max(3 * MIB, size), "cpu0")
+    destination = session.allocate("cpu0", memory, max(3 * MIB, size), "cpu0")
     flow = _core.Flow(
         source, destination, "cpu0", interface, size, **({"threads": 3} if interface == "memcpy-mt" else {})
     )
@@ -298,3 +301,46 @@ def test_each_launch_of_a_series_is_expected_by_its_team(session: _core.Session)
     buffer = session.allocate("cpu0", "pageable", MIB, "cpu0")
     flow = _core.Flow(buffer, buffer, "cpu0", "compute", MIB, threads=2)
     assert session.measure([flow], quick_options()).verified
+
+
+#: By which the words of a pattern are multiplied (native/interfaces/device/data_pattern.hpp).
+PATTERN_MULTIPLIER = 0x9E3779B97F4A7C15
+
+
+def preparations(buffer: _core.Buffer) -> int:
+    """How often the data of a source was generated: a part of the key of its first word."""
+    word = ctypes.c_uint64.from_address(buffer.address).value
+    unfolded = word ^ (word >> 32)
+    return (unfolded * pow(PATTERN_MULTIPLIER, -1, 2**64) % 2**64 >> 8) & 0xFFF
+
+
+@pytest.mark.parametrize(("budget_s", "each_sample"), [(1e-4, False), (0.5, True)])
+def test_data_is_generated_again_only_to_check_each_sample(budget_s: float, each_sample: bool) -> None:
+    """Catches a round that fills gigabytes a second time, which no sample needs, and samples that are said to
+    be checked as a whole and are not.
+    """
+    session = _core.Session(gpus=False)
+    size = 64 * 1024 if each_sample else 16 * MIB
+    source, destination = (session.allocate("cpu0", "pageable", 2 * size, "cpu0") for _ in range(2))
+    options = _core.MeasureOptions()
+    options.budget_s, options.key = budget_s, 5
+    for _ in range(2):
+        measured = session.measure([_core.Flow(source, destination, "cpu0", "memcpy", size)], options)
+        assert measured.verified and measured.verified_every_sample is each_sample
+        assert (preparations(source) > 1) is each_sample
+
+
+@pytest.mark.parametrize("slots", [7, 16])
+@pytest.mark.parametrize("size", [64 * 1024, 256 * 1024, MIB])
+def test_words_of_adjacent_slots_are_checked_together(session: _core.Session, size: int, slots: int) -> None:
+    """Catches a false alarm where one launch checks words of all slots, also of a rotation that starts again
+    within a batch.
+    """
+    source, destination = (session.allocate("cpu0", "pageable", slots * size, "cpu0") for _ in range(2))
+    options = _core.MeasureOptions()
+    options.budget_s, options.batch = 1e-4, 10
+    for _ in range(2):
+        flow = _core.Flow(source, destination, "cpu0", "memcpy", size, cold=True)
+        measured = session.measure([flow], options)
+        assert measured.verified and not measured.verified_every_sample
+        assert measured.batch == 10 and measured.flows[0].verification.bad_count == 0

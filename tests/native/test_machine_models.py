@@ -199,7 +199,7 @@ def test_a_missing_simulator_is_no_fault_of_the_model() -> None:
         _core.load_machine("/nosuch.so", "")
     except _core.Error as error:
         answer = {"did": "probe", **refused(error)}
-    worker: Any = SimpleNamespace(ask=lambda *_: answer)
+    worker: Any = SimpleNamespace(send=lambda _: None, answer=lambda _: answer)
     with pytest.raises(WorkerLost) as lost:
         probe_with(worker)
     assert lost_probe(lost.value, "crusher-mi250x").hint == "reinstall byteways: the simulator is part of it"

@@ -10,33 +10,25 @@ import pytest
 
 from byteways.cli import best
 from byteways.plan.question import question
+from byteways.plan.question_suite import suite_of
+from byteways.plan.suite_types import Suite
 from byteways.run.conduct import measure_from_python, plan_file
 from byteways.run.conduct.time_limit import TimeLimit
-from byteways.topology import discovery, nvml
-from byteways.topology.nvml import Nvml
 from tests.unit.legality import H200X4
 
 
-def test_nvml_is_asked_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Catches a question that waits twice while a driver initialises every GPU of the node."""
-    asked: list[Nvml] = []
+def test_the_suite_is_made_for_the_machine_that_a_worker_opens(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Catches a question that opens the machine twice: to make its suite, and to measure it."""
+    suites: list[Suite] = []
 
-    def read() -> Nvml:
-        asked.append(Nvml(reason=f"answer {len(asked)}"))
-        return asked[-1]
+    def measured(suite: Any, *_: Any, **__: Any) -> Any:
+        suites.append(suite(H200X4[0]))
+        return SimpleNamespace(manifest={"suite": {"text": suites[0].text}})
 
-    def discovered(*, management: Nvml | None = None) -> Any:
-        assert (management or read()).reason == "answer 0"
-        return H200X4[0]
-
-    def measured(*_: Any, management: Nvml | None = None) -> Any:
-        assert (management or read()).reason == "answer 0"
-        return "run"
-
-    monkeypatch.setattr(nvml, "read", read)
-    monkeypatch.setattr(discovery, "discover", discovered)
     monkeypatch.setattr(measure_from_python, "measure_from_python", measured)
-    monkeypatch.setattr(plan_file, "read", lambda *_: SimpleNamespace(cases=[]))
-    limit = TimeLimit(None, 0.0)
-    assert best._measured(question("gpu0", "gpu1", "1MiB"), None, tmp_path, limit) == ("run", [])
-    assert len(asked) == 1
+    monkeypatch.setattr(plan_file, "read", lambda _, suite: SimpleNamespace(cases=[suite.text]))
+    asked = question("gpu0", "gpu1", "1MiB")
+    _, planned = best._measured(asked, None, tmp_path, TimeLimit(None, 0.0))
+    assert planned == [suites[0].text] and suites[0] == suite_of(asked, H200X4[0])

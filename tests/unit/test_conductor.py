@@ -242,6 +242,24 @@ def test_a_worker_is_kept_for_another_call(workers: Workers) -> None:
     assert workers.did == ["dismiss 0", "kill at once 0", "stop 0"]
 
 
+def test_ranks_that_run_already_measure(workers: Workers) -> None:
+    """Catches ranks that start again after they were checked, or that take a case with variables, and a wait
+    for the process that probed the machine.
+    """
+    job = Job(Launcher("test", ("mpiexec", "-n", "{ranks}")), 2)
+    case = replace(planned("mpi").case, flows=(Flow(*[Buffer("cpu0", "pageable", rank=0)] * 2, "cpu0"),))
+    between = replace(planned(), case=case)
+    probing, ranks = workers.start(Path(), {}, None, None), workers.start(Path(), {}, None, None)
+    run(between, replace(between, round=1), worker=probing, ranks=ranks, job=job)
+    assert len(workers.started) == 2 and workers.did == ["start 1", "dismiss 0", "stop 0", "dismiss 1"]
+    ranks = workers.start(Path(), {}, None, None)
+    set_ = replace(between, case=replace(case, environment={"A": "1"}))
+    made, _ = run(set_, ranks=ranks, job=job)
+    assert workers.started[-1][0]["A"] == "1" and "stop 2" not in workers.did
+    made.close()
+    assert workers.did[-2:] == ["stop 3", "stop 2"]
+
+
 def test_no_case_begins_after_the_time_is_over(workers: Workers) -> None:
     """Catches a run with a duration that goes on."""
     _, records = run(planned(), run_until=0.0)

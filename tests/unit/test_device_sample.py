@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,11 +16,13 @@ from byteways.cli.topo_links import tree
 from byteways.plan.device_sample import ALL_UP_TO_DEVICES, sample_for
 from byteways.plan.estimate import Estimator
 from byteways.plan.planner import make_plan
-from byteways.plan.probe_scope import ProbeScope
+from byteways.plan.probe_scope import ProbeScope, scope_of
 from byteways.plan.suite import load
+from byteways.run.conduct import execution
 from byteways.run.conduct.probe import probe_with
 from byteways.run.conduct.process import WorkerProcess
 from byteways.run.conduct.simulation import simulation_of
+from byteways.run.shared.options import RunOptions
 from byteways.topology.model import Topology
 from byteways.topology.routes import link_class
 from tests.machines import amd
@@ -125,34 +128,24 @@ def test_names_become_ranges() -> None:
     assert grouped(rows, own=(2,)) == [("gpu0 to gpu1 (2)", "A", "1 … 2"), ("gpu2", "B", "3")]
 
 
-class Worker:
-    """Answers as a worker on a machine of two GPUs."""
-
-    def __init__(self) -> None:
-        self.asked: list[dict[str, object]] = []
-
-    def ask(self, message: dict[str, object], timeout_s: float) -> dict[str, object]:
-        self.asked.append(message)
-        devices = {"cpu0": {}, "gpu0": {}, "gpu1": {}}
-        if message["do"] == "devices":
-            return {"did": "devices", "devices": devices}
-        probe = {"capabilities": {"devices": devices}, "libraries": [], "method_version": 1}
-        return {"did": "probe", **probe}
-
-
-def test_only_sampled_gpus_are_tried() -> None:
-    """Catches a probe that opens 64 GPUs before a run of a minute begins."""
-    worker = Worker()
-    probe_with(worker, choose=lambda devices: [name for name in devices if name == "gpu1"])  # type: ignore[arg-type]
-    assert worker.asked == [{"do": "devices"}, {"do": "probe", "launcher": None, "gpus": ["gpu1"]}]
-    every = Worker()
-    probe_with(every, "mpirun -q", lambda devices: None)  # type: ignore[arg-type]
-    assert every.asked[-1] == {"do": "probe", "launcher": "mpirun -q"}
-    named = Worker()
-    scope = ProbeScope(("gpu0",), ("copy",), ("pool",))
-    probe_with(named, choose=lambda devices: ["gpu0", "gpu1"], scope=scope)  # type: ignore[arg-type]
-    tried = {"gpus": ["gpu0"], "interfaces": ["copy"], "granted": ["pool"]}
-    assert named.asked == [{"do": "probe", "launcher": None, **tried}]
+@pytest.mark.parametrize("many", [False, True])
+def test_only_sampled_gpus_are_tried(many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a probe that opens 64 GPUs before a run of a minute begins, and a list of devices that a
+    machine with few is waited for.
+    """
+    monkeypatch.setattr(execution, "many_gpus", lambda: many)
+    sample = SimpleNamespace(devices=("cpu0", "gpu1"))
+    monkeypatch.setattr(execution, "sample_of", lambda suite, options, topology: sample)
+    quick = load("quick")
+    every = scope_of(quick)
+    scope = execution._Choice(quick, RunOptions(), simulated=False).scope()
+    assert (scope(Topology("node", ())) if callable(scope) else scope) == (
+        replace(every, gpus=("gpu1",)) if many else every
+    )
+    assert execution._Choice(quick, RunOptions(), simulated=True).scope() == every
+    asked = execution._Choice(lambda topology: quick, RunOptions(), simulated=True)
+    scope = asked.scope()
+    assert callable(scope) and scope(Topology("node", ())) == every and asked.applied.name == "quick"
 
 
 def test_what_a_worker_tells_of_gpus_that_it_does_not_try(tmp_path: Path) -> None:

@@ -10,27 +10,38 @@ from typing import Any
 import pytest
 
 from byteways.errors import BytewaysError
+from byteways.plan.probe_scope import ProbeScope
 from byteways.run.conduct import opening, probe
 from byteways.run.conduct.opening import open_machine, topology_of
-from byteways.run.conduct.probe import PROBE_TIMEOUT_S, Probe, lost_probe, probe_with
+from byteways.run.conduct.probe import LIST, PROBE_TIMEOUT_S, Probe, lost_probe, probe_with
 from byteways.run.conduct.process import WorkerLost
+from byteways.topology.nvml import Nvml
 from tests.unit import machines
 
 CAPABILITIES = machines.two_cores()[1]
 ANSWER = {"capabilities": CAPABILITIES.to_json(), "libraries": [{"library": "cuda"}], "method_version": 9}
 
 
+@pytest.fixture(autouse=True)
+def without_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BYTEWAYS_NVML", "0")
+
+
 class Worker:
     """Answers a probe, or is lost."""
 
-    def __init__(self, answer: Any = ANSWER) -> None:
-        self.answer, self.did = answer, []  # type: ignore[var-annotated]
+    def __init__(self, told: Any = ANSWER) -> None:
+        self.told, self.did = told, []  # type: ignore[var-annotated]
 
-    def ask(self, message: Any, timeout_s: float) -> Any:
-        self.did.append((message, timeout_s))
-        if isinstance(self.answer, BaseException):
-            raise self.answer
-        return self.answer
+    def send(self, message: Any) -> None:
+        self.did.append(message)
+
+    def answer(self, timeout_s: float) -> Any:
+        assert timeout_s == PROBE_TIMEOUT_S
+        told = {"devices": CAPABILITIES.devices} if self.did[-1] == LIST else self.told
+        if isinstance(told, BaseException):
+            raise told
+        return told
 
     def kill(self) -> None:
         self.did.append("kill")
@@ -44,7 +55,7 @@ def test_what_a_probe_finds() -> None:
     worker = Worker()
     found = probe_with(worker)  # type: ignore[arg-type]
     assert found == Probe(CAPABILITIES, [{"library": "cuda"}], 9)
-    assert worker.did == [({"do": "probe", "launcher": None}, PROBE_TIMEOUT_S)]
+    assert worker.did == [{"do": "probe", "launcher": None}]
     assert Probe(CAPABILITIES) == Probe(CAPABILITIES, [], 0)
 
 
@@ -160,7 +171,7 @@ def test_an_opened_machine(simulated: bool, command: Any, used: Any, monkeypatch
     monkeypatch.setattr(opening, "discover", lambda devices, management: f"discovered {', '.join(devices)}")
     simulation: Any = Simulation() if simulated else None
     found = open_machine(Path("/runs/a"), print, command, simulation, "mpirun")
-    assert worker.did == [({"do": "probe", "launcher": "mpirun"}, PROBE_TIMEOUT_S)]
+    assert worker.did == [{"do": "probe", "launcher": "mpirun"}]
     assert started == [(Path("/runs/a/workers.log"), used, print)]
     assert found.command == used and found.worker is worker and "kill" not in worker.did  # type: ignore[comparison-overlap]
     assert found.topology == ("simulated cpu0" if simulated else "discovered cpu0")  # type: ignore[comparison-overlap]
@@ -190,9 +201,65 @@ def test_a_machine_that_is_not_opened(
 
     monkeypatch.setattr(opening, "WorkerProcess", (lambda *_, **__: worker) if started else fail)
     monkeypatch.setattr(opening, "probe_with", fail)
+    monkeypatch.setattr(opening, "answered_probe", fail)
     told = "the simulated m" if simulated else "this machine"
     expected = BytewaysError if isinstance(error, WorkerLost) else type(error)
     with pytest.raises(expected) as caught:
         open_machine(Path("/runs/a"), print, None, Simulation() if simulated else None)  # type: ignore[arg-type]
     assert not isinstance(error, WorkerLost) or str(caught.value).startswith(f"{told} could not be probed")
-    assert worker.did == ["kill"] * started
+    assert [one for one in worker.did if one == "kill"] == ["kill"] * started
+
+
+def test_what_is_tried_may_depend_on_the_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a question that opens every GPU of the machine to measure between two."""
+    worker, seen = Worker(), []
+    monkeypatch.setattr(opening, "WorkerProcess", lambda log, command, tick: worker)
+    monkeypatch.setattr(opening, "discover", lambda devices, management: f"discovered {', '.join(devices)}")
+
+    def scope(topology: Any) -> ProbeScope:
+        seen.append(topology)
+        return ProbeScope(("gpu1",), ("copy",), ())
+
+    open_machine(Path("/runs/a"), print, None, None, None, scope)
+    asked = {"do": "probe", "launcher": None, "interfaces": ["copy"], "granted": [], "gpus": ["gpu1"]}
+    assert worker.did == [LIST, asked] and seen == ["discovered cpu0"]
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_nvml_is_asked_while_a_worker_starts(hangs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches two waits for the same drivers, one after the other, and a worker that waits for ever for what
+    did not answer another process.
+    """
+    did: list[str] = []
+    workers: list[Worker] = []
+
+    def start() -> Any:
+        did.append(f"start {len(workers)}")
+        workers.append(Worker())
+        return workers[-1]
+
+    def finish(asked: Any) -> Nvml:
+        did.append(f"answer of {asked}")
+        return Nvml(reason="no answer" if hangs else "")
+
+    monkeypatch.setattr(probe.nvml, "begin_if_wanted", lambda: did.append("ask") or "NVML")
+    monkeypatch.setattr(probe.nvml, "finish", finish)
+    monkeypatch.setattr(probe, "timed_out", lambda module: hangs and "answer of NVML" in did)
+    worker, management = probe.started_beside_nvml(start, LIST)
+    assert did == ["ask", "start 0", "answer of NVML", *["start 1"] * hangs]
+    assert worker is workers[-1] and management.reason == "no answer" * hangs
+    assert [one.did for one in workers] == [[LIST, *["kill"] * hangs], *[[LIST]] * hangs]
+
+
+def test_a_worker_that_does_not_start_ends_the_question_to_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a child that stays, and one that waits for a driver, after a run has ended."""
+    did: list[str] = []
+    asked = SimpleNamespace(end=lambda: did.append("end"))
+    monkeypatch.setattr(probe.nvml, "begin_if_wanted", lambda: asked)
+
+    def start() -> Any:
+        raise WorkerLost("no memory")
+
+    with pytest.raises(WorkerLost, match="no memory"):
+        probe.started_beside_nvml(start, LIST)
+    assert did == ["end"]

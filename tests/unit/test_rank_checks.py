@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,8 +19,14 @@ from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.ranks import layout
 from byteways.record.blame import FailureBlame
 from byteways.run.conduct import rank_faults
-from byteways.run.conduct.process import WorkerLost, WorkerProcess
-from byteways.run.conduct.rank_checks import check_ranks, doubts_about_ranks, gpus_of_ranks, wrong_places
+from byteways.run.conduct.process import WorkerLost, WorkerProcess, process_state
+from byteways.run.conduct.rank_checks import (
+    CheckedRanks,
+    check_ranks,
+    doubts_about_ranks,
+    gpus_of_ranks,
+    wrong_places,
+)
 from byteways.run.conduct.rank_faults import (
     DEVICE_FIELD,
     EXECUTOR_FIELD,
@@ -107,6 +114,21 @@ def test_a_core_outside_of_the_control_group(monkeypatch: pytest.MonkeyPatch) ->
 def test_simulated_ranks_are_not_started(tmp_path: Path) -> None:
     """Catches a launcher that a simulation needs."""
     check_ranks(Job(NO_LAUNCHER, 2), [], machine(), tmp_path / "log", lambda: None)
+
+
+def test_ranks_are_kept_if_they_measure_first() -> None:
+    """Catches ranks that start twice, others' variables in a case, and ranks that idle through a run."""
+    did: list[str] = []
+    ranks: Any = SimpleNamespace(stop=lambda: did.append("stop"), kill=lambda: did.append("kill"))
+    checked = CheckedRanks(ranks)
+    there, alone = planned(("gpu0", "gpu1")), planned(("gpu0", "gpu1"), environment={"A": "1"})
+    threads = replace(there, case=replace(there.case, interface="xccl", options={"launch": "thread"}))
+    assert checked.kept_for([replace(alone, reason="no time"), there]) is ranks and did == []
+    assert checked.kept_for([alone, there]) is None and checked.kept_for([threads, there]) is None
+    assert did == ["stop"] * 2
+    checked.kill()
+    CheckedRanks().kill()
+    assert CheckedRanks().kept_for([there]) is None and did[2:] == ["kill"]
 
 
 def test_ranks_that_do_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,7 +327,10 @@ def test_local_ranks_start_and_tell_their_places(tmp_path: Path) -> None:
     topology = host(1, 2)[0]
     cores = tuple(sorted(os.sched_getaffinity(0)))[:1]
     here = replace(topology, devices=(replace(topology.devices[0], cores=cores),))
-    assert check_ranks(Job(LOCAL, 3), [], here, tmp_path / "log", lambda: None) == []
+    ranks = check_ranks(Job(LOCAL, 3), [], here, tmp_path / "log", lambda: None)
+    assert ranks.libraries == () and ranks.worker is not None and len(ranks.worker.hello["ranks"]) == 3
+    assert ranks.kept_for([]) is None  # nothing is measured
+    assert process_state(ranks.worker.pid) in (None, "Z")
     worker = WorkerProcess(tmp_path / "log", {}, Job(LOCAL, 2).command())
     try:
         assert "mpi" not in worker.hello and len(worker.hello["ranks"]) == 2

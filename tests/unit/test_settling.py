@@ -83,10 +83,14 @@ def test_time_and_number_of_rounds_are_limited() -> None:
 def test_time_for_further_rounds(
     options: RunOptions, budget_s: float | None, spent_s: float, left_s: float | None
 ) -> None:
-    """Catches rounds beyond a budget, and further ones where the user chose how many."""
+    """Catches rounds beyond a budget, also on a machine that takes longer than estimated, and further ones
+    where the user chose how many.
+    """
     found = settling(Path(), PLAN, options, budget_s, spent_s)
     assert (found and found.left_s) == left_s
     assert LEAST_FURTHER_S < 2.25
+    slow = settling(Path(), PLAN, options, budget_s, spent_s, 2.0)
+    assert (slow and slow.left_s) == (left_s and left_s / 2)
     large = PLAN[:1] * (MOST_MEASUREMENTS + 1)
     assert settling(Path(), large, options, budget_s, spent_s) is None
 

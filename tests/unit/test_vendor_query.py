@@ -35,6 +35,19 @@ def test_the_answer_is_data(monkeypatch: pytest.MonkeyPatch) -> None:
     assert query("any") == vendor_query.Reply({"gpus": 2})
 
 
+def test_the_caller_goes_on_while_a_child_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Catches a query that waits when it begins, and a child that stays after nobody wants its answer."""
+    go = tmp_path / "go"
+    os.mkfifo(go)
+    child(monkeypatch, f"calls('init'); return open({str(go)!r}).read()")
+    asked, unwanted = vendor_query.Query("any"), vendor_query.Query("any")
+    unwanted.end()
+    with go.open("w") as pipe:  # opens when the child reads
+        pipe.write("now")
+    assert asked.reply() == asked.reply() == vendor_query.Reply("now")
+    unwanted.end()
+
+
 def test_a_call_that_hangs_is_named_and_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a wait without limit, a reply that does not name the call, and a second wait for it."""
     child(monkeypatch, _HANGS)

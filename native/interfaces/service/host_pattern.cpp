@@ -47,54 +47,70 @@ Share touched_share(const PatternArguments& arguments, const TeamMember& member)
                   std::max(kWordsPerLine, arguments.stride) / arguments.stride * arguments.stride, member);
 }
 
+// Calls `work(piece)` for what this member is to do of adjacent words: large arrays in pieces, as members get
+// to them; otherwise its share.
+template <typename Work>
+void for_pieces(const PatternArguments& arguments, const TeamMember& member, Work work) {
+  if (member.taken == nullptr || arguments.count / member.size < kWordsToStream)
+    return work(touched_share(arguments, member));
+  for (;;) {
+    const Share piece = next_piece(arguments.count, kWordsToStream, member);
+    if (piece.begin == piece.end) return;
+    work(piece);
+  }
+}
+
 // Writes block by block: `make(words, count, j)` generates the words at position j.
 template <typename Make>
-void write_blocks(Word* words, const Share& share, Make make) {
-  if (share.end - share.begin < kWordsToStream || !can_stream()) {
-    make(words + share.begin, share.end - share.begin, share.begin);
-    return;
-  }
+void write_blocks(const PatternArguments& arguments, const TeamMember& member, Make make) {
+  Word* const words = arguments.words;
+  const bool streams = arguments.count / member.size >= kWordsToStream && can_stream();
   alignas(64) Word block[kWordsPerBlock];
-  for (Word j = share.begin; j < share.end; j += kWordsPerBlock) {
-    const Word count = std::min(kWordsPerBlock, share.end - j);
-    make(block, count, j);
-    stream_copy(words + j, block, count * sizeof(Word));
-  }
-  stream_fence();
+  for_pieces(arguments, member, [&](const Share& share) {
+    if (!streams) return make(words + share.begin, share.end - share.begin, share.begin);
+    for (Word j = share.begin; j < share.end; j += kWordsPerBlock) {
+      const Word count = std::min(kWordsPerBlock, share.end - j);
+      make(block, count, j);
+      stream_copy(words + j, block, count * sizeof(Word));
+    }
+  });
+  if (streams) stream_fence();
 }
 
 void fill_kernel(const PatternArguments& arguments, const TeamMember& member) {
-  const Share share = touched_share(arguments, member);
   if (arguments.stride == 1) {
-    write_blocks(arguments.words, share, [&](Word* words, Word count, Word j) {
+    write_blocks(arguments, member, [&](Word* words, Word count, Word j) {
       fill_words(words, count, product_at(arguments, j));
     });
     return;
   }
+  const Share share = touched_share(arguments, member);
   for (Word j = share.begin; j < share.end; j += arguments.stride)
     arguments.words[j] = pattern_word(arguments.key, arguments.first_index + j);
 }
 
 void poison_kernel(const PatternArguments& arguments, const TeamMember& member) {
-  const Share share = touched_share(arguments, member);
   if (arguments.stride == 1) {
-    write_blocks(arguments.words, share,
+    write_blocks(arguments, member,
                  [&](Word* words, Word count, Word) { std::fill_n(words, count, arguments.key); });
     return;
   }
+  const Share share = touched_share(arguments, member);
   for (Word j = share.begin; j < share.end; j += arguments.stride) arguments.words[j] = arguments.key;
 }
 
 void check_kernel(const PatternArguments& arguments, const TeamMember& member) {
-  const Share share = touched_share(arguments, member);
   CheckResult found{0, ~0ull, 0, 0};
   if (arguments.stride == 1 && sum_of(arguments).is_pattern()) {
-    for (Word begin = share.begin; begin < share.end; begin += kWordsPerBlock) {
-      const Word end = std::min(begin + kWordsPerBlock, share.end);
-      if (differing_bits(arguments.words + begin, end - begin, product_at(arguments, begin)) != 0)
-        examine(arguments, begin, end, 1, found);
-    }
+    for_pieces(arguments, member, [&](const Share& share) {
+      for (Word begin = share.begin; begin < share.end; begin += kWordsPerBlock) {
+        const Word end = std::min(begin + kWordsPerBlock, share.end);
+        if (differing_bits(arguments.words + begin, end - begin, product_at(arguments, begin)) != 0)
+          examine(arguments, begin, end, 1, found);
+      }
+    });
   } else {
+    const Share share = touched_share(arguments, member);
     examine(arguments, share.begin, share.end, arguments.stride, found);
   }
   report(*arguments.result, found, member);

@@ -36,6 +36,12 @@ Share share_of(unsigned long long items, unsigned long long grain, const TeamMem
   return {std::min(begin, items), std::min(end, items)};
 }
 
+Share next_piece(unsigned long long items, unsigned long long piece, const TeamMember& member) {
+  // No overflow: a buffer has at most 2^47 bytes, and each member takes one piece too many.
+  const unsigned long long begin = piece * member.taken->fetch_add(1, std::memory_order_relaxed);
+  return {std::min(begin, items), std::min(begin + piece, items)};
+}
+
 void report(CheckResult& result, const CheckResult& found, const TeamMember& member) {
   if (found.bad_count == 0) return;
   std::unique_lock<std::mutex> lock;

@@ -52,6 +52,10 @@ struct Share {
 };
 Share share_of(unsigned long long items, unsigned long long grain, const TeamMember& member);
 
+// Returns the next piece of [0, items) that no member has taken, of `piece` items; an empty one if all are
+// taken. Where others use some cores, as on a virtual machine, no member waits for the slowest one's share.
+Share next_piece(unsigned long long items, unsigned long long piece, const TeamMember& member);
+
 struct CheckResult;
 // Merges a member's result into the team's; keeps the smallest first_bad.
 void report(CheckResult& result, const CheckResult& found, const TeamMember& member);

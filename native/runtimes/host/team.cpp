@@ -44,8 +44,9 @@ void CoreTeam::run(unsigned size, HostFunction function, const void* arguments) 
   for (const Helper* helper : helpers)
     if (helper->expected.load(std::memory_order_relaxed) == 0)
       throw Error("launch", "team", "a launch that was not expected");
+  taken_.store(0, std::memory_order_relaxed);
   for (Helper* helper : helpers) helper->job.store(&job, std::memory_order_release);
-  function(arguments, {0, size, &barrier_, &results_});
+  function(arguments, {0, size, &barrier_, &results_, &taken_});
   barrier_.wait(size);
   for (Helper* helper : helpers) helper->expected.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -78,7 +79,7 @@ void CoreTeam::serve(Helper& helper, unsigned rank) {
     if (job == nullptr) continue;
     helper.job.store(nullptr, std::memory_order_relaxed);
     const unsigned size = job->size;  // the job is destroyed once the last member arrives
-    job->function(job->arguments, {rank, size, &barrier_, &results_});
+    job->function(job->arguments, {rank, size, &barrier_, &results_, &taken_});
     barrier_.wait(size);
   }
 }

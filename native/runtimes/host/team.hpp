@@ -18,7 +18,8 @@ struct TeamMember {
   unsigned rank = 0;
   unsigned size = 1;
   SpinBarrier* barrier = nullptr;
-  std::mutex* mutex = nullptr;  // one per team, for merging results
+  std::mutex* mutex = nullptr;                       // one per team, for merging results
+  std::atomic<unsigned long long>* taken = nullptr;  // pieces of this launch, see next_piece()
 
   void wait() const {
     if (size > 1) barrier->wait(size);
@@ -62,6 +63,7 @@ class CoreTeam {
   std::vector<std::unique_ptr<Helper>> helpers_;
   std::atomic<bool> stopping_{false};
   std::mutex results_;
+  std::atomic<unsigned long long> taken_{0};
   SpinBarrier barrier_;
   int own_cpu_ = -1;  // CPU of member 0, assigned at its first launch of more than one
   bool on_own_cpu_ = false;

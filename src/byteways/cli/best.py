@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,11 +45,15 @@ if TYPE_CHECKING:
     from byteways.run.conduct.interruption import Interruption
     from byteways.run.conduct.simulation import Simulation
     from byteways.run.conduct.time_limit import TimeLimit
-    from byteways.topology.model import Topology
-    from byteways.topology.nvml import Nvml
 
 #: The setting by which workers leave all GPUs alone.
 GPUS_SETTING = "BYTEWAYS_GPUS"
+#: What an answer needs after measuring.
+_TO_ANSWER = (
+    "byteways.explain.best.answers",
+    "byteways.explain.best.block_answers",
+    "byteways.cli.best_printing",
+)
 _END = "a device, a glob (gpu*), 'host', a UUID or a PCI address."
 
 
@@ -233,9 +238,6 @@ def _now(
     asked: Question, machine: str | None, out: Path | None, as_json: bool, cache: CacheBlocks | None
 ) -> int:
     """Measures the question and answers it, on a real machine within the question's limit."""
-    from byteways.cli.best_printing import print_answers
-    from byteways.explain.best.answers import left_out
-    from byteways.explain.best.block_answers import all_answers
     from byteways.plan.budget import BudgetError
     from byteways.plan.question import host_alone
     from byteways.record.simulation_mark import voice
@@ -261,6 +263,10 @@ def _now(
             return ExitStatus.INTERRUPTED
         except BudgetError as error:
             raise _no_time(asked.answer_within_s, f"{error.cause}, as estimated") from error
+        from byteways.cli.best_printing import print_answers
+        from byteways.explain.best.answers import left_out
+        from byteways.explain.best.block_answers import all_answers
+
         took_s = time.monotonic() - began
         kept = f" into {out}" if out else ""
         say(f"{voice(simulation is not None).measured} now{kept}, in {took_s:.1f} s")
@@ -299,14 +305,15 @@ def _measured(
     Raises:
         Interrupted: By a signal, or the time was over before anything was planned.
     """
+    from byteways.cli.preloading import importing
     from byteways.cli.progress import Progress, stderr_screen
     from byteways.plan.question_suite import suite_of
+    from byteways.plan.suite import parse
     from byteways.record.run_folder import MANIFEST, RunFolder
     from byteways.run.conduct import plan_file
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.measure_from_python import measure_from_python
     from byteways.run.shared.options import RunOptions
-    from byteways.topology.nvml import read_if_wanted
 
     command_line = ["byteways", *sys.argv[1:]]
 
@@ -314,31 +321,13 @@ def _measured(
         return Progress(cases, interruption, stderr_screen())
 
     with limit:
-        # Asked once: where no other process keeps the GPUs initialised, that takes up to a second for each.
-        management = read_if_wanted() if simulation is None else None
-        suite = suite_of(asked, _topology(asked, simulation, limit, management))
         try:
             run = measure_from_python(
-                suite, RunOptions(), folder, command_line, display, limit, simulation, management=management
+                *(partial(suite_of, asked), RunOptions(), folder, command_line, display, limit, simulation),
+                tick=importing(limit.check, *_TO_ANSWER),
             )
         except Interrupted:
             if not limit.over or not (folder / MANIFEST).exists():
                 raise
             run = RunFolder(folder)
-    return run, plan_file.read(folder, suite).cases
-
-
-def _topology(
-    asked: Question, simulation: Simulation | None, limit: TimeLimit, management: Nvml | None
-) -> Topology:
-    """Returns the machine's topology; a worker is asked for the order of GPUs only where it matters."""
-    from byteways.run.conduct.opening import topology_of
-    from byteways.run.conduct.probe import probe
-    from byteways.topology.device_names import IDENTIFIER
-    from byteways.topology.discovery import discover
-
-    if simulation is not None:
-        return simulation.topology()
-    if any(IDENTIFIER.fullmatch(word.strip()) for word in (asked.source, asked.destination)):
-        return topology_of(probe(tick=limit.check), None)
-    return discover(management=management)
+    return run, plan_file.read(folder, parse(run.manifest["suite"]["text"], file="best")).cases

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from byteways.cli.measure_and_report import Tell, command_line, measure_and_report
+from byteways.cli.preloading import importing
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
@@ -24,6 +25,13 @@ from byteways.run.conduct.new_folder import check_new_folder
 from byteways.run.conduct.resume import missing_plan, take_up
 from byteways.run.conduct.simulation import Simulation
 from byteways.run.shared.options import RunOptions
+
+#: What a run needs after measuring.
+_TO_REPORT = (
+    "byteways.explain.best.open_comparisons",
+    "byteways.explain.findings",
+    "byteways.cli.overview",
+)
 
 
 @dataclass(frozen=True)
@@ -71,18 +79,19 @@ class RunTask:
             report: Whether to write the report.
             on_begin: Receives the run when it is planned.
         """
+        modules = [*_TO_REPORT, *(["byteways.report"] if report else [])]
         with Interruption() as interruption:
             try:
-                execution = self._begun(intention, interruption)
+                execution = self._begun(intention, importing(interruption.check, *modules))
             except Interrupted:
                 say("interrupted before the first measurement")
                 return ExitStatus.INTERRUPTED
             on_begin(execution)
             return measure_and_report(execution, interruption, tell, report=report, beside=self.beside)
 
-    def _begun(self, intention: str, interruption: Interruption) -> Execution:
+    def _begun(self, intention: str, tick: Callable[[], None]) -> Execution:
         if self.resume is not None:
-            return take_up(self.resume, interruption.check, self.suite, asked=self.simulation)
+            return take_up(self.resume, tick, self.suite, asked=self.simulation)
         assert self.suite is not None
         folder = self.folder  # its default has the time
         check_new_folder(folder)
@@ -92,7 +101,7 @@ class RunTask:
             self.options,
             folder,
             command_line(),
-            interruption.check,
+            tick,
             simulation=self.simulation,
             study=self.study,
             on_sweep=_planning(self.suite),

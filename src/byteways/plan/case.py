@@ -400,6 +400,7 @@ class PlannedCase:
     spare: bool = False  # left out for lack of time only; runs if time remains
     rounds: int = 1  # total rounds of the case; required samples are counted over all of them
     reason_code: str | None = None  # of `reason`, for programs (plan.reasons, legality.rules)
+    priority: int = 5  # of its sweep: what is left out first where a run turns out slower than planned
 
     @property
     def key(self) -> tuple[str, int]:

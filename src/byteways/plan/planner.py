@@ -362,4 +362,5 @@ def _planned(item: BudgetCase, round: int, rounds: int) -> PlannedCase:
         item.spare,
         rounds,
         item.reason_code,
+        item.priority,
     )

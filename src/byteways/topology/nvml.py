@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from byteways.settings import gpus_wanted, management_wanted
 from byteways.topology.sysfs_pcie import canonical_address
-from byteways.vendor_query import Calls, Reply, answer, query
+from byteways.vendor_query import Calls, Query, Reply, answer, query
 
 if TYPE_CHECKING:
     from byteways import _core
@@ -99,6 +99,16 @@ def read() -> Nvml:
 def read_if_wanted() -> Nvml:
     """Returns read(), or nothing if no GPU is to be used: then its answer is not worth a wait."""
     return read() if gpus_wanted() else Nvml()
+
+
+def begin_if_wanted() -> Query | None:
+    """Asks NVML in a child process, for finish(); None if there is nothing to ask."""
+    return Query(NVML_MODULE) if gpus_wanted() and management_wanted() else None
+
+
+def finish(asked: Query | None) -> Nvml:
+    """Waits for what begin_if_wanted() asked."""
+    return read_if_wanted() if asked is None else _read(asked.reply())
 
 
 def _read(reply: Reply) -> Nvml:

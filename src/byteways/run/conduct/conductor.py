@@ -76,7 +76,7 @@ def _decided(planned: PlannedCase, pace: Pace, elapsed_s: float) -> PlannedCase:
     """Returns the case with why it is not measured; None: it is, maybe as one put back."""
     if planned.spare and pace.puts_back(planned, elapsed_s):
         planned = replace(planned, reason=None, reason_code=None)
-    if planned.reason is not None or (over := pace.over(elapsed_s)) is None:
+    if planned.reason is not None or (over := pace.over(planned, elapsed_s)) is None:
         return planned
     return replace(planned, reason=over, reason_code=OUT_OF_TIME)
 
@@ -109,11 +109,12 @@ class Conductor:
         topology: Source of peaks.
         method_version: Of the native core, as probed.
         observer: Receives every case; its tick() may raise Interrupted.
-        total_s: Wall-time budget of the plan; None: unlimited.
+        total_s: Wall-time budget of all plans from the first on; None: unlimited.
         given: Whether the user gave that budget, see Pace.
         command: Worker program, see WorkerProcess.
         deadline: Returns the deadline of a case in seconds, see deadline_s.
         worker: A running worker without extra environment variables, used first.
+        ranks: Ranks of `job` that run already, used by the first case between them.
         model: Machine model that the workers simulate; None: they measure this machine.
         job: How to start ranks; None: no case uses ranks.
     """
@@ -130,6 +131,7 @@ class Conductor:
         command: Sequence[str] | None = None,
         deadline: Callable[[PlannedCase, bool], float] = deadline_s,
         worker: WorkerProcess | None = None,
+        ranks: WorkerProcess | None = None,
         model: MachineModel | None = None,
         job: Job | None = None,
     ) -> None:
@@ -144,10 +146,13 @@ class Conductor:
         self._deadline = deadline
         self._log: Path = journal.folder / LOG
         self._worker = worker
+        self._ranks = ranks
         self._leaving: WorkerProcess | None = None  # asked to exit, not yet reaped
         self._model = model
         self._process: tuple[str, dict[str, str]] = ("native", {})  # the worker's kind and environment
         self._round: int | None = None  # round of the worker's last case; None: no case yet
+        self._began: float | None = None  # monotonic seconds; None: no plan yet
+        self.slowness = 1.0  # of the last plan: its time over its estimate
         self._losses = Losses()
         self._device_messages = LibraryMemorySupport(simulated=model is not None)
         self._choices = LibraryChoices()
@@ -155,7 +160,7 @@ class Conductor:
 
     def kill_at_once(self) -> None:
         """Kills the worker without waiting, for a process that exits immediately."""
-        for worker in (self._worker, self._leaving):
+        for worker in (self._worker, self._ranks, self._leaving):
             if worker is not None:
                 worker.kill_at_once()
 
@@ -178,7 +183,8 @@ class Conductor:
             Interrupted: By the observer; the current case has no record.
             BytewaysError: The journal cannot be written.
         """
-        began = time.monotonic()
+        if self._began is None:
+            self._began = time.monotonic()
         self._losses.begin()
         self._choices.plan(planned.case for planned in plan if planned.reason is None or planned.spare)
         pace = Pace(plan, self._total_s, given=self._given)
@@ -189,31 +195,44 @@ class Conductor:
                     break
                 self._observer.began(planned, position, pace.time_left_s)
                 started = time.monotonic()
-                budget_s = pace.budget_s(planned, started - began)
-                asked = _decided(planned, pace, started - began)
+                budget_s = pace.budget_s(planned, started - self._began)
+                asked = _decided(planned, pace, started - self._began)
                 entry = self._one(asked, budget_s)
                 record = entry.record
                 self._journal.add(entry)
                 wall_s = time.monotonic() - started
                 if asked.reason is not None:
-                    if planned.spare:
+                    if planned.spare or planned.reason is None:
                         pace.left_out(planned)
                 elif record.status in ("lost", "timeout"):
                     pace.lost(planned, wall_s)
                 else:
                     pace.done(planned, budget_s, wall_s)
                 self._observer.ended(record)
+            self.slowness = pace.slowness
             kept = keep_worker
-            if not kept and self._worker is not None:
-                self._worker.dismiss()
-                self._leaving, self._worker = self._worker, None
+            if not kept:
+                self._dismiss()
         finally:
             if self._worker is not None and not kept:
                 self._worker.kill()
                 self._worker = None
 
     def close(self) -> None:
-        """Waits until the worker that was asked to exit has exited; run() only asks it, to return early."""
+        """Waits until the workers that were asked to exit have exited; run() only asks, to return early."""
+        self._reap()
+        if self._ranks is not None:
+            self._ranks.stop()
+            self._ranks = None
+
+    def _dismiss(self) -> None:
+        """Lets the worker exit while its successor starts, which opens runtimes when asked."""
+        if self._worker is not None:
+            self._reap()
+            self._worker.dismiss()
+            self._leaving, self._worker = self._worker, None
+
+    def _reap(self) -> None:
         if self._leaving is not None:
             self._leaving.stop()
             self._leaving = None
@@ -329,27 +348,36 @@ class Conductor:
             raise ProbeFailed(str(failure)) from failure
 
     def _worker_for(self, planned: PlannedCase) -> WorkerProcess:
-        """Returns the running worker if its kind and environment fit the case, otherwise a new one."""
-        kind, environment = process = planned.case.worker, dict(planned.case.environment)
+        """Returns the running worker if its kind and environment fit the case, otherwise another one."""
+        process = planned.case.worker, dict(planned.case.environment)
         if self._worker is not None and self._process != process:
-            self._worker.dismiss()  # exits while its successor starts, which opens runtimes when asked
-            self._leaving, self._worker = self._worker, None
+            self._dismiss()
         if self._worker is None:
-            command = self._command
-            if planned.case.ranks and self._model is not None:
-                pass  # simulated ranks are threads of a simulating worker
-            elif kind == "ranks" and self._job is not None:
-                command, environment = self._job.command(), {**self._job.environment, **environment}
-            elif kind != "native":
-                command = [*(command or worker_command()), "--kind", kind]
-            self._worker = WorkerProcess(self._log, environment, command, self._observer.tick)
+            self._worker = self._started(planned.case)
             self._process = process
             self._round = None
-            self.close()
+            self._reap()
         return self._worker
 
+    def _started(self, case: Case) -> WorkerProcess:
+        """Returns a worker for the case: the ranks that run already, or a new one."""
+        kind, environment, command = case.worker, dict(case.environment), self._command
+        if kind == "ranks" and not environment and self._ranks is not None:
+            ranks, self._ranks = self._ranks, None
+            return ranks
+        if case.ranks and self._model is not None:
+            pass  # simulated ranks are threads of a simulating worker
+        elif kind == "ranks" and self._job is not None:
+            command, environment = self._job.command(), {**self._job.environment, **environment}
+        elif kind != "native":
+            command = [*(command or worker_command()), "--kind", kind]
+        return WorkerProcess(self._log, environment, command, self._observer.tick)
+
     def _let_go(self) -> None:
-        if self._worker is not None:
+        """Ends the worker. One that has measured nothing holds no memory, and is not waited for."""
+        if self._worker is not None and self._round is None:
+            self._dismiss()
+        elif self._worker is not None:
             self._worker.stop()
             self._worker = None
 

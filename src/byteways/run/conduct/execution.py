@@ -8,14 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from byteways.plan.case import PlannedCase
 from byteways.plan.device_sample import DeviceSample, sample_for
 from byteways.plan.planner import Plan, make_plan, needs_ranks
-from byteways.plan.probe_scope import scope_of
+from byteways.plan.probe_scope import ProbeScope, scope_of
 from byteways.plan.suite_types import Suite
 from byteways.record import manifest as manifests
 from byteways.record.run_folder import (
@@ -28,17 +28,16 @@ from byteways.run.conduct import plan_file
 from byteways.run.conduct.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.conduct.journal import Journal
 from byteways.run.conduct.new_folder import claim_folder, restore_folder
-from byteways.run.conduct.opening import Opened, open_machine
+from byteways.run.conduct.opening import Opened, ScopeOf, many_gpus, open_machine
 from byteways.run.conduct.probe import Probe
 from byteways.run.conduct.process import WorkerProcess
-from byteways.run.conduct.rank_checks import check_ranks, doubts_about_ranks
+from byteways.run.conduct.rank_checks import CheckedRanks, check_ranks, doubts_about_ranks
 from byteways.run.conduct.settling import OpenCases, settling
 from byteways.run.conduct.simulation import Simulation, recorded_simulation, simulated_deadline_s
 from byteways.run.conduct.skipped_cases import Lacks, check_some
 from byteways.run.shared.launchers import Job, check_launcher, job_for
 from byteways.run.shared.options import RunOptions
 from byteways.topology.model import Topology
-from byteways.topology.nvml import Nvml
 from byteways.topology.unusable_gpus import unusable_here
 
 #: Time reserved for the report and for closing the runtimes: at most seconds, and fraction of the budget.
@@ -107,6 +106,7 @@ class Execution:
     state: str = field(default="running")
     repetition: Repetition | None = None  # if the run has a duration
     substitutes: tuple[str, ...] = ()  # of the plan
+    ranks: WorkerProcess | None = None  # that measure the first case; until the conductor takes them over
     _conductor: Conductor | None = None
 
     @cached_property
@@ -166,10 +166,11 @@ class Execution:
             command=self.machine.command,
             deadline=simulated_deadline_s if simulated else deadline_s,
             worker=self.worker,
+            ranks=self.ranks,
             model=simulation.model if simulation else None,
             job=self.job,
         )
-        self.worker, self._conductor = None, conductor  # the conductor now owns the worker
+        self.worker, self.ranks, self._conductor = None, None, conductor  # which now owns the workers
         on_start(conductor)
         self.state = "interrupted"
         try:
@@ -194,9 +195,11 @@ class Execution:
             return
         conductor.run(self.remaining, keep_worker=True)
         options = RunOptions.from_json(self.manifest["options"])
-        spent_s = self.spent_s + time.monotonic() - self.started
-        simulated = recorded_simulation(self.folder, self.manifest) is not None
-        further = settling(self.folder, self.planned, options, self.budget_s, 0.0 if simulated else spent_s)
+        spent_s, slowness = 0.0, 1.0
+        if recorded_simulation(self.folder, self.manifest) is None:
+            spent_s = self.spent_s + time.monotonic() - self.started + reserve_s(self.budget_s or 0.0)
+            slowness = conductor.slowness
+        further = settling(self.folder, self.planned, options, self.budget_s, spent_s, slowness)
         for cases in further.rounds(open_cases) if further else ():
             self._add_round(cases, on_round)
             conductor.run(cases, keep_worker=True)
@@ -231,10 +234,11 @@ class Execution:
         self.manifest = {**self.manifest, "planned": len(self.planned) - len(not_begun)}
 
     def close(self) -> None:
-        """Releases worker and folder if still held; waits until the worker has exited."""
-        if self.worker is not None:
-            self.worker.stop()
-            self.worker = None
+        """Releases workers and folder if still held; waits until the workers have exited."""
+        for worker in (self.worker, self.ranks):
+            if worker is not None:
+                worker.stop()
+        self.worker = self.ranks = None
         if self._conductor is not None:
             self._conductor.close()
         self.journal.close()
@@ -250,8 +254,41 @@ def planned_seconds(plan: Sequence[PlannedCase]) -> float:
     return sum(planned.estimated_s for planned in plan if planned.reason is None)
 
 
+#: Returns the suite for a machine whose devices have been listed.
+SuiteOf = Callable[[Topology], Suite]
+
+
+class _Choice:
+    """The suite of a run with its options, and what it may use of the machine."""
+
+    def __init__(self, suite: Suite | SuiteOf, options: RunOptions, simulated: bool) -> None:
+        self._options, self._simulated = options, simulated
+        self._suite_of: SuiteOf = suite if callable(suite) else lambda topology: suite
+        self._known = None if callable(suite) else options.applied(suite)
+
+    @property
+    def applied(self) -> Suite:
+        """The suite, when the machine has been opened."""
+        assert self._known is not None
+        return self._known
+
+    def scope(self) -> ProbeScope | ScopeOf:
+        """Returns what is tried on the machine, at once where that is known before its devices are."""
+        listed_first = self._known is None or (not self._simulated and many_gpus())
+        return self._scope_of if listed_first else scope_of(self.applied)
+
+    def _scope_of(self, topology: Topology) -> ProbeScope:
+        self._known = self._options.applied(self._suite_of(topology))
+        scope, sample = scope_of(self._known), None
+        if scope.gpus is None and not self._simulated:
+            sample = sample_of(self._known, self._options, topology)
+        if sample is None:
+            return scope
+        return replace(scope, gpus=tuple(name for name in sample.devices if name.startswith("gpu")))
+
+
 def begin(
-    suite: Suite,
+    suite: Suite | SuiteOf,
     options: RunOptions,
     folder: Path,
     command_line: Sequence[str],
@@ -260,16 +297,15 @@ def begin(
     simulation: Simulation | None = None,
     study: Mapping[str, Any] | None = None,
     on_sweep: Callable[[int, int], None] = lambda done, cases: None,
-    management: Nvml | None = None,
 ) -> Execution:
     """Starts a new run in a new folder.
 
     Args:
+        suite: What to measure, or what returns it for this machine.
         tick: Called while waiting for the probe; may raise Interrupted.
         simulation: The simulated machine; None: this machine.
         study: `key` and `title` of the publication that the run reproduces, for the manifest.
         on_sweep: Progress of planning: receives the numbers of sweeps done and of cases so far.
-        management: What NVML said, if it was asked already.
 
     Raises:
         BytewaysError: The folder is taken, the user's launcher does not exist, the machine cannot be probed,
@@ -281,13 +317,11 @@ def begin(
     existed = folder.is_dir()
     journal = claim_folder(folder)
     machine: Opened | None = None
+    ranks = CheckedRanks()
     try:
-        applied = options.applied(suite)
-        sampled = partial(sample_of, applied, options)
-        scope = scope_of(applied)
-        machine = open_machine(
-            folder, tick, command, simulation, options.launcher, sampled, scope, management
-        )
+        chosen = _Choice(suite, options, simulation is not None)
+        machine = open_machine(folder, tick, command, simulation, options.launcher, chosen.scope())
+        applied = chosen.applied
         topology, probed = machine.topology, machine.probed
         tick()
 
@@ -304,7 +338,8 @@ def begin(
         if simulation is not None:
             simulation.check_ranks(job.ranks if job else 0)
         elif job is not None:
-            libraries += check_ranks(job, planned, topology, folder / LOG, tick)
+            ranks = check_ranks(job, planned, topology, folder / LOG, tick)
+            libraries += ranks.libraries
         plan_file.write(folder, plan)
         manifest = manifests.build(
             command_line=command_line,
@@ -325,6 +360,7 @@ def begin(
     except BaseException:
         if machine is not None and machine.worker is not None:
             machine.worker.kill()
+        ranks.kill()
         journal.close()
         restore_folder(folder, existed)
         raise
@@ -340,6 +376,7 @@ def begin(
         machine.worker,
         repetition=repetition_of(plan.cases, options, simulation is not None),
         substitutes=plan.substitutes,
+        ranks=ranks.kept_for(planned),
     )
 
 

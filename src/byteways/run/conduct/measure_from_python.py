@@ -12,12 +12,11 @@ from byteways.plan.suite_types import Suite
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.run.conduct.conductor import Conductor, Interrupted, Observer
-from byteways.run.conduct.execution import begin
+from byteways.run.conduct.execution import SuiteOf, begin
 from byteways.run.conduct.interruption import Interruption
 from byteways.run.conduct.settling import OpenCases
 from byteways.run.conduct.simulation import Simulation
 from byteways.run.shared.options import RunOptions
-from byteways.topology.nvml import Nvml
 
 
 class Display(Observer, Protocol):
@@ -56,7 +55,7 @@ Displays = Callable[[int, Interruption], AbstractContextManager[Display]]
 
 
 def measure_from_python(
-    suite: Suite,
+    suite: Suite | SuiteOf,
     options: RunOptions,
     folder: Path,
     command_line: Sequence[str],
@@ -64,12 +63,12 @@ def measure_from_python(
     interruption: Interruption,
     simulation: Simulation | None = None,
     open_cases: OpenCases | None = None,
-    management: Nvml | None = None,
+    tick: Callable[[], None] | None = None,
 ) -> RunFolder:
     """Measures a suite into a new folder and returns the run.
 
     Args:
-        suite: What to measure.
+        suite: What to measure, or what returns it for this machine.
         options: Filters, time and rounds.
         folder: The new run folder.
         command_line: For the manifest.
@@ -77,7 +76,7 @@ def measure_from_python(
         interruption: Ends the run where requested; the caller activates it.
         simulation: The simulated machine; None: this machine.
         open_cases: Says which cases further rounds are to measure; None: none.
-        management: What NVML said, if it was asked already.
+        tick: Called while the machine is opened; None: the interruption's check.
 
     Raises:
         BytewaysError: As begin(), or the journal cannot be written.
@@ -88,9 +87,8 @@ def measure_from_python(
         options,
         folder,
         command_line,
-        interruption.check,
+        tick or interruption.check,
         simulation=simulation,
-        management=management,
     )
     try:
 

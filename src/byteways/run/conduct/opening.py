@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from byteways.plan.device_sample import ALL_UP_TO_DEVICES, DeviceSample
+from byteways.plan.device_sample import ALL_UP_TO_DEVICES
 from byteways.plan.probe_scope import ProbeScope
 from byteways.record.run_folder import LOG
-from byteways.run.conduct.probe import Probe, lost_probe, probe_with
+from byteways.run.conduct.probe import (
+    LIST,
+    Probe,
+    answered_probe,
+    listed_devices,
+    lost_probe,
+    probe_with,
+    request_of_probe,
+    started_beside_nvml,
+)
 from byteways.run.conduct.process import WorkerLost, WorkerProcess
 from byteways.run.conduct.simulation import Simulation
-from byteways.topology import kfd, nvml
+from byteways.topology import kfd
 from byteways.topology.discovery import discover
 from byteways.topology.model import Topology
 from byteways.topology.nvml import Nvml
 from byteways.topology.sysfs_pcie import gpu_addresses
+
+#: Returns what a plan may use of a machine whose devices have been listed.
+ScopeOf = Callable[[Topology], ProbeScope]
 
 
 @dataclass(frozen=True)
@@ -37,21 +48,9 @@ def topology_of(probed: Probe, simulation: Simulation | None) -> Topology:
     return simulation.topology(devices) if simulation else discover(devices, management=probed.management)
 
 
-def many_gpus(management: Nvml | None) -> bool:
+def many_gpus(root: Path = Path("/")) -> bool:
     """Whether this machine may have more GPUs than a plan takes; no worker is needed to see that."""
-    if management is None:
-        return False
-    shown = max(len(management.devices), len(kfd.read(Path("/sys")).gpus), len(gpu_addresses(Path("/sys"))))
-    return shown > ALL_UP_TO_DEVICES
-
-
-def _sampled_gpus(
-    sampled: Callable[[Topology], DeviceSample | None],
-    management: Nvml | None,
-    devices: Mapping[str, Mapping[str, Any]],
-) -> Sequence[str] | None:
-    sample = sampled(discover(devices, management=management))
-    return None if sample is None else [name for name in sample.devices if name.startswith("gpu")]
+    return max(len(kfd.read(root / "sys").gpus), len(gpu_addresses(root / "sys"))) > ALL_UP_TO_DEVICES
 
 
 def open_machine(
@@ -60,9 +59,7 @@ def open_machine(
     command: Sequence[str] | None,
     simulation: Simulation | None,
     launcher: str | None = None,
-    sampled: Callable[[Topology], DeviceSample | None] | None = None,
-    scope: ProbeScope | None = None,
-    management: Nvml | None = None,
+    scope: ProbeScope | ScopeOf | None = None,
 ) -> Opened:
     """Starts a worker and lets it probe; its output goes to the run's log.
 
@@ -72,9 +69,8 @@ def open_machine(
         command: The worker's command; None: from the settings.
         simulation: The simulated machine; None: this machine.
         launcher: The user's command that starts ranks, if any.
-        sampled: Returns the devices that a plan for the machine takes, which are those to try; None: all.
-        scope: What the plan may use, which is tried; None: anything.
-        management: What NVML said, if it was asked already.
+        scope: What the plan may use, which is tried, or what returns it for the devices that a worker lists;
+            None: anything.
 
     Raises:
         BytewaysError: The worker did not survive.
@@ -82,14 +78,22 @@ def open_machine(
     """
     if simulation:
         command = simulation.command(simulation.write_sheet(folder), command)
+    start = partial(WorkerProcess, folder / LOG, command=command, tick=tick)
     worker: WorkerProcess | None = None
-    # Asked first: if it does not answer, workers leave it out.
-    if simulation is None and management is None:
-        management = nvml.read_if_wanted()
+    management: Nvml | None = None
     try:
-        worker = WorkerProcess(folder / LOG, command=command, tick=tick)
-        choose = partial(_sampled_gpus, sampled, management) if sampled and many_gpus(management) else None
-        probed = replace(probe_with(worker, launcher, choose, scope), management=management)
+        if simulation:
+            worker = start()
+            tried = scope(simulation.topology()) if callable(scope) else scope
+            probed = probe_with(worker, launcher, tried)
+        elif callable(scope):
+            worker, management = started_beside_nvml(start, LIST)
+            tried = scope(discover(listed_devices(worker), management=management))
+            probed = probe_with(worker, launcher, tried)
+        else:
+            worker, management = started_beside_nvml(start, request_of_probe(launcher, scope))
+            probed = answered_probe(worker)
+        probed = replace(probed, management=management)
         if probed.leaving:
             worker.stop()
             return Opened(None, probed, topology_of(probed, simulation), command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from byteways.errors import BytewaysError
@@ -14,9 +15,12 @@ from byteways.run.shared.private_folder import private_folder
 from byteways.topology import nvml
 from byteways.topology.model import Capabilities
 from byteways.topology.nvml import Nvml
+from byteways.vendor_query import timed_out
 
 #: Opening eight GPUs, compiling every kernel and testing 56 pairs takes half a minute with a cold cache.
 PROBE_TIMEOUT_S = 180.0
+#: Lists the devices, without opening a GPU.
+LIST: Mapping[str, Any] = {"do": "devices"}
 
 
 @dataclass(frozen=True)
@@ -27,42 +31,46 @@ class Probe:
     libraries: list[dict[str, Any]] = field(default_factory=list)  # fields of _core.LibraryReport
     method_version: int = 0  # of the native core
     leaving: bool = False  # whether the worker ends: a device failed while it was tried
-    management: Nvml | None = None  # asked before the worker started; None: not asked
+    management: Nvml | None = None  # asked while the worker opened the machine; None: not asked
 
 
-#: Chooses the GPUs to try among the fields of all devices by name; None: all.
-ChooseGpus = Callable[[Mapping[str, Mapping[str, Any]]], Sequence[str] | None]
-
-
-def probe_with(
-    worker: WorkerProcess,
-    launcher: str | None = None,
-    choose: ChooseGpus | None = None,
-    scope: ProbeScope | None = None,
-) -> Probe:
-    """Probes with a running worker, which can then continue to measure unless it is leaving.
+def request_of_probe(launcher: str | None = None, scope: ProbeScope | None = None) -> dict[str, Any]:
+    """Returns the request that probes.
 
     Args:
-        worker: Has opened nothing yet.
         launcher: The user's command that starts ranks: its MPI is looked for. None: search for a launcher.
-        choose: Which GPUs to try, on a machine with many; None: all.
         scope: What the plan may use; None: anything.
-
-    Raises:
-        WorkerLost: The worker died, or its answer is invalid.
     """
     request: dict[str, Any] = {"do": "probe", "launcher": launcher}
     if scope is not None:
         request |= {"interfaces": [*scope.interfaces], "granted": [*scope.granted]}
     if scope is not None and scope.gpus is not None:
         request["gpus"] = [*scope.gpus]
-    elif choose is not None:
-        listed = worker.ask({"do": "devices"}, PROBE_TIMEOUT_S)
-        if "error" in listed:
-            raise _refused(listed)
-        if (gpus := choose(listed["devices"])) is not None:
-            request["gpus"] = [*gpus]
-    answer = worker.ask(request, PROBE_TIMEOUT_S)
+    return request
+
+
+def probe_with(
+    worker: WorkerProcess,
+    launcher: str | None = None,
+    scope: ProbeScope | None = None,
+) -> Probe:
+    """Probes with a running worker, which can then continue to measure unless it is leaving.
+
+    Args:
+        worker: Has opened nothing yet.
+        launcher: As for request_of_probe().
+        scope: As for request_of_probe().
+
+    Raises:
+        WorkerLost: The worker died, or its answer is invalid.
+    """
+    worker.send(request_of_probe(launcher, scope))
+    return answered_probe(worker)
+
+
+def answered_probe(worker: WorkerProcess) -> Probe:
+    """Returns what a worker found that was sent request_of_probe(). Raises as probe_with()."""
+    answer = worker.answer(PROBE_TIMEOUT_S)
     try:
         if "error" in answer:
             raise _refused(answer)
@@ -73,6 +81,43 @@ def probe_with(
         return Probe(offered, answer["libraries"], version, leaving)
     except (KeyError, TypeError, ValueError) as error:
         raise WorkerLost(f"worker sent an invalid probe: {error!r}") from error
+
+
+def listed_devices(worker: WorkerProcess) -> dict[str, dict[str, Any]]:
+    """Returns the devices of a worker that was sent LIST: their fields by name. Raises WorkerLost."""
+    answer = worker.answer(PROBE_TIMEOUT_S)
+    if "error" in answer:
+        raise _refused(answer)
+    devices: dict[str, dict[str, Any]] = answer["devices"]
+    return devices
+
+
+def started_beside_nvml(
+    start: Callable[[], WorkerProcess], first: Mapping[str, Any]
+) -> tuple[WorkerProcess, Nvml]:
+    """Starts a worker with a first request, and asks NVML meanwhile.
+
+    Where no other process uses a GPU, its driver initialises it for either, which takes up to a second for
+    each. A worker that may wait for a call of NVML that does not return is replaced by one that makes none.
+    """
+    known = timed_out(nvml.NVML_MODULE)
+    asked = nvml.begin_if_wanted()
+    worker: WorkerProcess | None = None
+    try:
+        worker = start()
+        worker.send(first)
+        management = nvml.finish(asked)
+        if timed_out(nvml.NVML_MODULE) and not known:
+            worker.kill()
+            worker = start()
+            worker.send(first)
+        return worker, management
+    except BaseException:
+        if worker is not None:
+            worker.kill()
+        if asked is not None:
+            asked.end()
+        raise
 
 
 def _refused(answer: Mapping[str, Any]) -> WorkerLost:
@@ -116,12 +161,17 @@ def probe(
     Raises:
         BytewaysError: The worker did not survive.
     """
-    management = None if model else nvml.read_if_wanted()
+    management: Nvml | None = None
     with private_folder() as folder:
+        start = partial(WorkerProcess, folder / "worker.log", command=command, tick=tick)
         try:
-            worker = WorkerProcess(folder / "worker.log", command=command, tick=tick)
+            if model:
+                worker = start()
+                worker.send(request_of_probe(launcher))
+            else:
+                worker, management = started_beside_nvml(start, request_of_probe(launcher))
             try:
-                return replace(probe_with(worker, launcher), management=management)
+                return replace(answered_probe(worker), management=management)
             except WorkerLost:
                 raise
             except BaseException:  # from `tick`: nobody waits for the worker to exit by itself

@@ -135,6 +135,7 @@ class WorkerProcess:
         self._kills_before = out_of_memory_kills()
         self._channel: Channel | None = None
         self.hello: dict[str, Any] = {}  # the worker's hello message
+        self._asked = ""  # what the last request was
         self._dismissed = False
         folder, path = _socket_place()
         try:
@@ -171,17 +172,30 @@ class WorkerProcess:
         Raises:
             WorkerLost: The worker died, hung, or sent an invalid answer; it has been ended.
         """
+        self.send(message, devices)
+        return self.answer(timeout_s)
+
+    def send(self, message: Mapping[str, Any], devices: Mapping[int, str] | None = None) -> None:
+        """Sends a request, see ask(), whose answer is waited for later."""
         assert self._channel is not None
         for number, rank in enumerate(self.hello.get("ranks", ())):
             rank["device"] = (devices or {}).get(number)
+        self._asked = message["do"]
         try:
             self._channel.send(message)
+        except ConnectionClosed as error:
+            raise self._lost() from error
+
+    def answer(self, timeout_s: float) -> dict[str, Any]:
+        """Returns the answer to the request that was sent last; see ask()."""
+        assert self._channel is not None
+        try:
             answer = self._receive(self._channel, timeout_s)
         except ConnectionClosed as error:
             raise self._lost() from error
-        if answer.get("did") != message["do"]:
+        if answer.get("did") != self._asked:
             self.kill()
-            raise WorkerLost(f"worker answered {_shortened(str(answer))} to '{message['do']}'")
+            raise WorkerLost(f"worker answered {_shortened(str(answer))} to '{self._asked}'")
         # What happens from now on, before the next request, is the reason if that one finds the worker dead.
         self._log_start = self._log_size()
         self._kills_before = out_of_memory_kills()

@@ -6,6 +6,7 @@ The conductor asks; rank_worker.py answers for all ranks (rank_places.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,37 @@ PLACES_S = 120.0
 UNCONNECTED = "srun --mpi=list; then --launcher 'srun -n {ranks} --cpu-bind=none --mpi=…'; doctor shows MPI"
 
 
+@dataclass(frozen=True)
+class CheckedRanks:
+    """Ranks that can measure, and their library of MPI, as manifests have it; none without MPI."""
+
+    worker: WorkerProcess | None = None  # None: no launcher starts them
+    libraries: tuple[dict[str, Any], ...] = ()
+
+    def kept_for(self, planned: Sequence[PlannedCase]) -> WorkerProcess | None:
+        """Returns the ranks if they measure the first of these cases; otherwise ends them.
+
+        To start them again takes seconds: MPI connects, and each opens the driver of its GPU.
+        """
+        first = next((one.case for one in planned if one.reason is None), None)
+        if self.worker is None or (first and first.worker == "ranks" and not first.environment):
+            return self.worker
+        self.worker.stop()
+        return None
+
+    def kill(self) -> None:
+        if self.worker is not None:
+            self.worker.kill()
+
+
 def check_ranks(
     job: Job,
     planned: Sequence[PlannedCase],
     topology: Topology,
     log: Path,
     tick: Callable[[], None],
-) -> list[dict[str, Any]]:
-    """Starts the ranks once and ends them, if a launcher starts them.
-
-    Returns the library of MPI that they use, as manifests have it; none without MPI.
+) -> CheckedRanks:
+    """Starts the ranks, if a launcher starts them; they wait for a request.
 
     Args:
         job: The ranks to start.
@@ -45,7 +67,7 @@ def check_ranks(
         BytewaysError: They do not start or cannot measure together; the cause says why.
     """
     if job.launcher is NO_LAUNCHER:
-        return []
+        return CheckedRanks()
     gpus = gpus_of_ranks(planned)
     ranks = job.layout(topology)
     request = {"do": "places", "cores": [rank.cores for rank in ranks], "gpus": bool(gpus)}
@@ -53,16 +75,17 @@ def check_ranks(
         worker = WorkerProcess(log, job.environment, job.command(), tick)
         try:
             places: list[dict[str, Any]] = worker.ask(request, PLACES_S)["places"]
-        finally:
+            if problem := wrong_places(places, ranks, gpus, topology):
+                raise problem
+        except BaseException:
             worker.stop()
+            raise
     except WorkerLost as loss:
         line = " ".join(job.launcher.command(job.ranks, ["…"]))
         what = f"the {job.ranks} ranks did not start: {line}"
         hint = UNCONNECTED if job.launcher.name == "Slurm" else "byteways doctor shows MPI"
         raise BytewaysError(what, cause=loss.reason, hint=hint) from loss
-    if problem := wrong_places(places, ranks, gpus, topology):
-        raise problem
-    return mpi_of(worker.hello)
+    return CheckedRanks(worker, tuple(mpi_of(worker.hello)))
 
 
 def mpi_of(hello: Mapping[str, Any]) -> list[dict[str, Any]]:

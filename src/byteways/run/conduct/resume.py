@@ -23,7 +23,7 @@ from byteways.run.conduct.execution import Execution, planned_seconds, repetitio
 from byteways.run.conduct.journal import Journal
 from byteways.run.conduct.opening import Opened, open_machine, topology_of
 from byteways.run.conduct.probe import Probe, probe
-from byteways.run.conduct.rank_checks import check_ranks
+from byteways.run.conduct.rank_checks import CheckedRanks, check_ranks
 from byteways.run.conduct.simulation import Simulation, recorded_simulation, simulation_changes
 from byteways.run.shared.launchers import job_for
 from byteways.run.shared.options import RunOptions
@@ -53,6 +53,7 @@ def take_up(
     simulation = _recorded(folder, manifest, asked)
     journal = Journal(folder)
     machine: Opened | None = None
+    ranks = CheckedRanks()
     try:
         recorded = journal.repair()
         spent_s = sum(record.wall_s or 0.0 for record in recorded.records)
@@ -61,13 +62,14 @@ def take_up(
             raise _changed(folder, changes)
         plan, remaining = _missing(folder, manifest, options, recorded.records)
         if simulation is None and any(one.case.ranks and one.reason is None for one in remaining):
-            _check_mpi(folder, manifest, options, plan, machine, tick)
+            ranks = _checked_ranks(folder, manifest, options, plan, machine, tick)
         if remaining:
             manifest = {**manifest, "state": "running", "planned": len(plan.cases)}
             manifests.write(folder, manifest)
     except BaseException:
         if machine is not None and machine.worker is not None:
             machine.worker.kill()
+        ranks.kill()
         journal.close()
         raise
     return Execution(
@@ -88,6 +90,7 @@ def take_up(
             spent_s,
             1 + max(planned.round for planned in plan.cases),
         ),
+        ranks=ranks.kept_for(remaining),
     )
 
 
@@ -116,21 +119,24 @@ def missing_plan(
     return DryRun.of(left, options, topology, probed.capabilities, simulated=simulated)
 
 
-def _check_mpi(
+def _checked_ranks(
     folder: Path,
     manifest: Mapping[str, Any],
     options: RunOptions,
     plan: Plan,
     machine: Opened,
     tick: Callable[[], None],
-) -> None:
-    """Starts the ranks once. Raises BytewaysError if they do not start, or use another MPI than before."""
+) -> CheckedRanks:
+    """Starts the ranks. Raises BytewaysError if they do not start, or use another MPI than before."""
     job = job_for(plan.cases, options, machine.topology, machine.probed.capabilities)
     if job is None:
-        return
-    now = version_of("mpi", check_ranks(job, plan.cases, machine.topology, folder / LOG, tick))
+        return CheckedRanks()
+    ranks = check_ranks(job, plan.cases, machine.topology, folder / LOG, tick)
+    now = version_of("mpi", ranks.libraries)
     if (before := version_of("mpi", manifest.get("libraries") or ())) != now:
+        ranks.kill()
         raise _changed(folder, [f"MPI: {before or 'none'} became {now or 'none'}"])
+    return ranks
 
 
 def _missing(

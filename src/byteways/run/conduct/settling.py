@@ -32,7 +32,8 @@ OpenCases = Callable[[Path], Collection[str]]
 class Settling:
     """Further rounds of one run.
 
-    Its time is counted by the plan's estimates, so that a simulated run does not depend on this machine.
+    Its time is counted by the plan's estimates, so that a simulated run does not depend on this machine. A
+    machine slower than those has less of it.
     """
 
     folder: Path
@@ -71,6 +72,7 @@ def settling(
     options: RunOptions,
     budget_s: float | None,
     spent_s: float,
+    slowness: float = 1.0,
 ) -> Settling | None:
     """Returns the further rounds of a run; None if the user chose the rounds or the duration, or the
     run is large.
@@ -81,6 +83,7 @@ def settling(
         options: Those of the run.
         budget_s: The seconds of the run, from the user or the suite; None: unlimited.
         spent_s: Of which these are over.
+        slowness: How much longer than estimated cases took: the time for further rounds is wall time.
     """
     if options.rounds is not None or options.for_s is not None or len(planned) > MOST_MEASUREMENTS:
         return None
@@ -89,4 +92,4 @@ def settling(
     if budget_s is not None:
         rest_s = budget_s - max(spent_s, estimated_s)
         extra_s = rest_s if options.budget_s is not None else min(extra_s, rest_s)
-    return Settling(folder, planned, extra_s)
+    return Settling(folder, planned, extra_s / max(1.0, slowness))

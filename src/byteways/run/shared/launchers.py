@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from byteways.errors import BytewaysError
@@ -312,6 +313,7 @@ def _which(name: str, environment: Mapping[str, str]) -> str | None:
     return shutil.which(name, path=environment.get("PATH", os.defpath)) or shutil.which(name, path=beside)
 
 
+@cache
 def _version(path: str) -> str:
     try:
         done = subprocess.run(
