@@ -18,12 +18,16 @@ from byteways.explain.best.block_advice import block_advice
 from byteways.explain.best.block_answers import all_answers, block_answers, candidate_rows
 from byteways.explain.best.crossovers import crossing, crossovers
 from byteways.explain.best.no_answer import NoAnswer
+from byteways.explain.claims.importance import Priority
+from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.subjects import blocks
 from byteways.plan.block_list import BlockList
 from byteways.plan.question import Question, question
 from byteways.plan.question_suite import suite_of
 from byteways.record.run_folder import RunFolder
+from byteways.run.conduct.simulation import simulation_of
+from byteways.simulate import names
 from statements.blocks import check_blocks
 from statements.outcome import CONTRADICTED, HOLDS
 from statements.records import RunData
@@ -245,6 +249,32 @@ def test_the_finding_and_the_topic(index: Index, tmp_path: Path) -> None:
     assert [len(chart.series) for chart in topic.charts] == [3]
     assert len(topic.tables) == 4
     assert blocks.topic(Index.of(RunFolder(sample_run.h200x4().write(tmp_path)))) is None
+
+
+@pytest.mark.parametrize("name", names())
+def test_crossovers_are_the_first_findings(name: str, tmp_path: Path) -> None:
+    """Catches relays over other GPUs, or what a model assumes, ahead of what the suite was made for."""
+    simulation = simulation_of(name, None)
+    assert simulation is not None
+    build = Builder(simulation.topology())
+    build.simulated = True
+    gpu, *others = build.topology.names("gpu")
+    assert others  # one with a single GPU has no relays
+    near = build.topology.nearest_cpu(gpu)
+    ends = [(f"{near}:pinned", f"{gpu}:device", gpu)]
+    for size, rate in ((4, 8.0), (64, 30.0)):
+        blocks_of = {"size": 1024 * size * KIB, "simulated": True, "rests_on": ["assumed"]}
+        chosen = {"block_bytes": size * KIB, "gate": False}
+        build.measure("kernel-blocks", ends, 25.0, options=chosen, **blocks_of)
+        build.measure("copy-blocks", ends, rate, options={**chosen, "submit": "batch"}, **blocks_of)
+    for relays, rate in ((0, 50.0), (1, 90.0)):
+        direct, over = f"{near}>{gpu}", f"{near}>{others[0]}>{gpu}"
+        parts = {direct: 0.5, over: 0.5} if relays else {direct: 1.0}
+        chosen = {"relays": relays}
+        build.measure("route", ends, rate, options=chosen, parts=parts, simulated=True, rests_on=["fitted"])
+    found = findings(RunFolder(build.write(tmp_path)))
+    assert {Priority.BLOCKS, Priority.ROUTE_GAIN} <= {one.priority for one in found}
+    assert found[0].priority is Priority.BLOCKS
 
 
 def test_where_a_lead_ends_is_checked(folder: Path, index: Index) -> None:

@@ -14,6 +14,7 @@ from math import exp, log
 
 from byteways.explain.best.block_copies import BlockGrid, block_grids
 from byteways.explain.best.decisions import Place
+from byteways.explain.best.headline import ORDER
 from byteways.explain.best.ranking import rank
 from byteways.explain.claims.claim import TRAILS, Claim
 from byteways.explain.claims.compare import compare
@@ -25,6 +26,8 @@ from byteways.plan.options import SUBMIT
 #: The kernel, and the vendor's calls: one for all blocks, or, where there is none, one for each.
 KERNEL = "kernel-blocks", ""
 VENDOR_CALLS = ("copy-blocks", f"{SUBMIT.name}=batch"), ("copy-blocks", "")
+#: Kinds of host memory (Variant.host_memory) whose crossovers are first; '': plain GPU memory alone.
+USUAL_MEMORY = ("pinned", "")
 
 
 @dataclass(frozen=True)
@@ -112,13 +115,17 @@ def crossing(low: Sequence[float], high: Sequence[float], low_bytes: int, high_b
 
 
 def crossovers(index: Index) -> list[Crossovers]:
-    """Returns the crossovers of a run, of blocks at random places on both sides."""
+    """Returns the crossovers of a run, of blocks at random places on both sides.
+
+    The most usual memory is first, and with it from the host, to the host, and between GPUs.
+    """
     return index.once(_crossovers)
 
 
 def _crossovers(index: Index) -> list[Crossovers]:
     grids = [grid for job, grid in block_grids(index).items() if job.is_usual]
-    return [found for grid in grids for place in grid.places if place.cold for found in _of(grid, place)]
+    found = [one for grid in grids for place in grid.places if place.cold for one in _of(grid, place)]
+    return sorted(found, key=lambda one: (one.memory not in USUAL_MEMORY, ORDER.index(one.place.kind)))
 
 
 def _of(grid: BlockGrid, place: Place) -> Iterator[Crossovers]:
