@@ -31,6 +31,7 @@ from byteways.simulate import names
 from statements.blocks import check_blocks
 from statements.outcome import CONTRADICTED, HOLDS
 from statements.records import RunData
+from tests.changed import replace
 from tests.report import sample_run
 from tests.report.run_builder import Builder
 
@@ -337,6 +338,66 @@ def test_mistakes(folder: Path, capsys: pytest.CaptureFixture[str], words: list[
     assert main([str(folder) if word == "RUN" else word for word in words]) == 2
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.startswith(f"error: {said}")
+
+
+def beside(build: Builder, interface: str, rate_ns: float, **options: object) -> None:
+    """Arithmetic on gpu0 while blocks are copied to it."""
+    load = {"interface": interface, "options": {"block_bytes": 16 * KIB, **options}, "size_bytes": 16 << 20}
+    build.measure(
+        "compute",
+        [("gpu0:device", "gpu0:device", "gpu0"), *FROM_HOST],
+        {"gpu0>gpu0": 1.0, "cpu0>gpu0": 30.0},
+        pattern="interference",
+        size=1 << 20,
+        latency_ns=rate_ns,
+        window_ns=4e6,
+    )
+    flows = [build.records[-1].flows[0], {**build.records[-1].flows[1], **load}]
+    build.records[-build.rounds :] = [
+        replace(one, flows=flows, case_id=f"beside {interface}") for one in build.records[-build.rounds :]
+    ]
+
+
+def test_what_each_method_costs_arithmetic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches advice that is silent on what a method takes from other kernels, or a grid that fills more
+    multiprocessors than there are.
+    """
+    build = probe()
+    build.records = [
+        replace(one, launch={"blocks": 1024, "threads": 256}) if one.interface == "kernel-blocks" else one
+        for one in build.records
+    ]
+    build.measure("compute", [("gpu0:device", "gpu0:device", "gpu0")], 1.0, size=1 << 20, latency_ns=1000.0)
+    beside(build, "kernel-blocks", 1500.0)
+    beside(build, "copy-blocks", 1000.0, submit="batch")
+    folder = build.write(tmp_path)
+    (finding,) = blocks.changes(Index.of(RunFolder(folder)))
+    assert [one.verdict for one in finding.claims if one.kind == "interference"] == ["leads", "tie"]
+    assert {one.outcome for one in check_blocks(RunData(folder), finding.to_json(), "")} == {HOLDS}
+    assert main(["advise", str(folder), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)["compute_beside"]
+    assert [(one["method"], one["multiprocessors"]) for one in told] == [
+        ("kernel-blocks", 132),
+        ("copy-blocks (submit=batch)", 0),
+    ]
+    assert told[0]["claim"]["effect"] == pytest.approx(1.5)
+    assert main(["advise", str(folder), "--format", "vllm"]) == 0
+    exec(capsys.readouterr().out, {})
+
+
+def test_between_gpus_either_end_may_copy(tmp_path: Path) -> None:
+    """Catches a comparison that is named after one end's copies, where the other end's are the best."""
+    build = Builder(sample_run.topology(2))
+    for size in (16, 64):
+        for executor, rate in (("gpu0", 100.0), ("gpu1", 120.0)):
+            ends = [("gpu0:device", "gpu1:device", executor)]
+            size_bytes, chosen = 1024 * size * KIB, {"block_bytes": size * KIB, "gate": False}
+            build.measure("kernel-blocks", ends, 2 * rate, options=chosen, size=size_bytes)
+            build.measure("copy-blocks", ends, rate, options={**chosen, "submit": "batch"}, size=size_bytes)
+    (found,) = crossovers(Index.of(RunFolder(build.write(tmp_path))))
+    assert found.calls == "copy-blocks (submit=batch)"
+    for one in found.compared:
+        assert (one.kernel.cells[0].record.executor, one.calls.cells[0].record.executor) == ("gpu1", "gpu1")
 
 
 def test_advice_without_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from byteways.explain.claims.claim import TRAILS, Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, ResultGroup, group_by
+from byteways.explain.results.variants import Variant
 from byteways.plan.block_list import BlockList
 from byteways.plan.options import SUBMIT
 
@@ -141,7 +142,8 @@ def _of(grid: BlockGrid, place: Place) -> Iterator[Crossovers]:
         calls = next((method for method in VENDOR_CALLS if method in by_method), None)
         if calls is None or KERNEL not in by_method:
             continue
-        compared = list(_compared(by_method[KERNEL], by_method[calls], len(by_method)))
+        ways = len({cell.variant for _, cell in some})
+        compared = list(_compared(by_method[KERNEL], by_method[calls], ways))
         if len({one.blocks.block_bytes for one in compared}) < 2:
             continue
         counts = group_by(compared, lambda one: one.blocks.count)
@@ -150,12 +152,17 @@ def _of(grid: BlockGrid, place: Place) -> Iterator[Crossovers]:
             place,
             paths,
             memory,
-            by_method[calls][0][1].variant.name,
+            _name([cell.variant for _, cell in by_method[calls]]),
             tuple(
                 Crossover(count, tuple(sorted(counts[count], key=lambda one: one.blocks.block_bytes)))
                 for count in sorted(counts)
             ),
         )
+
+
+def _name(variants: Sequence[Variant]) -> str:
+    """Returns what one method is called, without the end that issues it if either does."""
+    return variants[0].named(access=len({one.access for one in variants}) == 1)
 
 
 def _compared(
