@@ -118,7 +118,7 @@ def test_blocks_has_its_grid_within_a_minute(count: int) -> None:
     assert made.estimated_s <= 51
     cells = {one.case.case_id: one.case for one in made.cases if one.reason is None}.values()
     out = {one.sweep for one in made.cases if one.reason_code == OUT_OF_TIME}
-    assert out <= {"calls-other"}
+    assert not [name for name in out if name.startswith(("kernel-", "batch-", "relays-", "compute-"))]
     beside = [case.flows[1].interface for case in cells if case.pattern == "interference"]
     assert sorted(beside) == ["bulk-blocks", "copy-blocks", "kernel-blocks"]
     singles = [case for case in cells if case.pattern == "unidirectional"]

@@ -59,6 +59,8 @@ _OF_BLOCKS = (
     Candidate("copy-blocks", options=f"{SUBMIT.name}=batch"),
     Candidate("kernel-blocks"),
 )
+#: A batched call needs memory that stays locked, and kernels cannot reach plain host memory on most machines.
+_OF_MANAGED_BLOCKS, _OF_PLAIN_BLOCKS = (_OF_BLOCKS[0], _OF_BLOCKS[2]), _OF_BLOCKS[:1]
 _OF_BLOCKS_ON_CORES = (Candidate("memcpy-blocks"),)
 #: Between ranks, messages and collectives alike.
 _BETWEEN_GPU_RANKS, _BETWEEN_HOST_RANKS = (Candidate("mpi"), Candidate("xccl")), (Candidate("mpi"),)
@@ -79,13 +81,13 @@ def usual_candidates(
     if not in_process or pattern in COLLECTIVES:
         return _BETWEEN_GPU_RANKS if kind.startswith("gpu") and kind.endswith("gpu") else _BETWEEN_HOST_RANKS
     with_gpu = "gpu" in kind
-    if blocks:
-        return _OF_BLOCKS if with_gpu else _OF_BLOCKS_ON_CORES
     if with_gpu and memories:
         if all(map(is_managed, memories)):
-            return _OF_MANAGED_MEMORY
+            return _OF_MANAGED_BLOCKS if blocks else _OF_MANAGED_MEMORY
         if all(map(is_plain, memories)):
-            return _OF_PLAIN_HOST_MEMORY
+            return _OF_PLAIN_BLOCKS if blocks else _OF_PLAIN_HOST_MEMORY
+    if blocks:
+        return _OF_BLOCKS if with_gpu else _OF_BLOCKS_ON_CORES
     if pattern != "unidirectional":
         return _ON_GPUS if with_gpu else _ON_CORES
     return _OF_ONE_FLOW[kind]
