@@ -47,7 +47,8 @@ PATTERN_BYTES_PER_S = {"core": 10e9, "cpu": 48e9, "gpu": 1000e9}
 #: One core reading write-combined memory: every load waits for memory.
 WRITE_COMBINED_BYTES_PER_S = 0.2e9
 #: Allocation and first touch by memory kind, at the slow end of runs on two and four H100 and H200 (virtual
-#: machines): 1.3 to 14 GB/s of pageable memory, 1.9 to 10 GB/s of registered memory.
+#: machines): 1.3 to 14 GB/s of pageable memory, 1.9 to 10 GB/s of registered memory, and 1 GB/s, in later
+#: rounds, too, of managed memory that a GPU owns. CPUs touch their own managed memory like pageable memory.
 ALLOCATION_BYTES_PER_S = {
     "pageable": 2e9,
     "hugepage": 1e9,
@@ -212,13 +213,17 @@ class Estimator:
 
     def allocation_s(self, buffer: Buffer, size_bytes: int) -> float:
         """Returns the seconds to allocate and touch a buffer for the first time."""
-        return size_bytes / ALLOCATION_BYTES_PER_S[buffer.memory]
+        return size_bytes / ALLOCATION_BYTES_PER_S["pageable" if _is_paged(buffer) else buffer.memory]
 
     def again_s(self, buffer: Buffer, size_bytes: int) -> float:
-        """Returns the seconds to do so in a later round: locked memory is kept, and freed pages come back."""
+        """Returns the seconds to do so in a later round: locked memory is kept, and freed pages of the host
+        come back.
+        """
         if buffer.memory in LOCKED:
             return 0.0
-        again = PLAIN_PAGES_BYTES_PER_S if is_plain(buffer.memory) else PAGES_BYTES_PER_S
+        if is_managed(buffer.memory) and not _is_paged(buffer):
+            return self.allocation_s(buffer, size_bytes)
+        again = PLAIN_PAGES_BYTES_PER_S if _is_paged(buffer) else PAGES_BYTES_PER_S
         return min(self.allocation_s(buffer, size_bytes), size_bytes / again)
 
     def _preparation_s(self, case: Case) -> float:
@@ -317,6 +322,12 @@ class Estimator:
             if peaks:
                 return max(peaks)
         return None
+
+
+def _is_paged(buffer: Buffer) -> bool:
+    """Whether CPUs touch its pages one by one: plain host memory, and managed memory of a CPU."""
+    on_cpu = is_managed(buffer.memory) and kind_of(buffer.device) == "cpu"
+    return is_plain(buffer.memory) or on_cpu
 
 
 def _pages_s(case: Case, size_bytes: int) -> float:
