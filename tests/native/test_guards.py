@@ -129,6 +129,16 @@ def test_what_is_made_ready_runs_alone(how: str) -> None:
     assert f"a {how} covers one flow" in why
 
 
+def test_batched_calls_of_blocks_run_beside_other_flows() -> None:
+    """Catches block copies whose batched call, one an operation, is refused as if it were one for all."""
+    options = {"submit": "batch", "block_bytes": 64 * KIB, "pitch_bytes": 64 * KIB, "layout": "strided"}
+
+    def blocks(session: _core.Session) -> Any:
+        return toy.flow(session, GPU, PEER, "gpu0", "copy-blocks", MIB, **options)
+
+    assert together(lambda session: [blocks(session), load(session)]) == ""
+
+
 def test_what_waits_for_its_own_batches_is_not_sustained() -> None:
     """Catches a ping-pong whose second batch begins before the first has ended."""
 

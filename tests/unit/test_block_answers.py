@@ -18,15 +18,20 @@ from byteways.explain.best.block_advice import block_advice
 from byteways.explain.best.block_answers import all_answers, block_answers, candidate_rows
 from byteways.explain.best.crossovers import crossing, crossovers
 from byteways.explain.best.no_answer import NoAnswer
+from byteways.explain.claims.importance import Priority
+from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.subjects import blocks
 from byteways.plan.block_list import BlockList
 from byteways.plan.question import Question, question
 from byteways.plan.question_suite import suite_of
 from byteways.record.run_folder import RunFolder
+from byteways.run.conduct.simulation import simulation_of
+from byteways.simulate import names
 from statements.blocks import check_blocks
 from statements.outcome import CONTRADICTED, HOLDS
 from statements.records import RunData
+from tests.changed import replace
 from tests.report import sample_run
 from tests.report.run_builder import Builder
 
@@ -247,6 +252,32 @@ def test_the_finding_and_the_topic(index: Index, tmp_path: Path) -> None:
     assert blocks.topic(Index.of(RunFolder(sample_run.h200x4().write(tmp_path)))) is None
 
 
+@pytest.mark.parametrize("name", names())
+def test_crossovers_are_the_first_findings(name: str, tmp_path: Path) -> None:
+    """Catches relays over other GPUs, or what a model assumes, ahead of what the suite was made for."""
+    simulation = simulation_of(name, None)
+    assert simulation is not None
+    build = Builder(simulation.topology())
+    build.simulated = True
+    gpu, *others = build.topology.names("gpu")
+    assert others  # one with a single GPU has no relays
+    near = build.topology.nearest_cpu(gpu)
+    ends = [(f"{near}:pinned", f"{gpu}:device", gpu)]
+    for size, rate in ((4, 8.0), (64, 30.0)):
+        blocks_of = {"size": 1024 * size * KIB, "simulated": True, "rests_on": ["assumed"]}
+        chosen = {"block_bytes": size * KIB, "gate": False}
+        build.measure("kernel-blocks", ends, 25.0, options=chosen, **blocks_of)
+        build.measure("copy-blocks", ends, rate, options={**chosen, "submit": "batch"}, **blocks_of)
+    for relays, rate in ((0, 50.0), (1, 90.0)):
+        direct, over = f"{near}>{gpu}", f"{near}>{others[0]}>{gpu}"
+        parts = {direct: 0.5, over: 0.5} if relays else {direct: 1.0}
+        chosen = {"relays": relays}
+        build.measure("route", ends, rate, options=chosen, parts=parts, simulated=True, rests_on=["fitted"])
+    found = findings(RunFolder(build.write(tmp_path)))
+    assert {Priority.BLOCKS, Priority.ROUTE_GAIN} <= {one.priority for one in found}
+    assert found[0].priority is Priority.BLOCKS
+
+
 def test_where_a_lead_ends_is_checked(folder: Path, index: Index) -> None:
     """Catches a sentence on a lead that its claims contradict, and a check that finds none."""
     (finding,) = blocks.changes(index)
@@ -307,6 +338,66 @@ def test_mistakes(folder: Path, capsys: pytest.CaptureFixture[str], words: list[
     assert main([str(folder) if word == "RUN" else word for word in words]) == 2
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.startswith(f"error: {said}")
+
+
+def beside(build: Builder, interface: str, rate_ns: float, **options: object) -> None:
+    """Arithmetic on gpu0 while blocks are copied to it."""
+    load = {"interface": interface, "options": {"block_bytes": 16 * KIB, **options}, "size_bytes": 16 << 20}
+    build.measure(
+        "compute",
+        [("gpu0:device", "gpu0:device", "gpu0"), *FROM_HOST],
+        {"gpu0>gpu0": 1.0, "cpu0>gpu0": 30.0},
+        pattern="interference",
+        size=1 << 20,
+        latency_ns=rate_ns,
+        window_ns=4e6,
+    )
+    flows = [build.records[-1].flows[0], {**build.records[-1].flows[1], **load}]
+    build.records[-build.rounds :] = [
+        replace(one, flows=flows, case_id=f"beside {interface}") for one in build.records[-build.rounds :]
+    ]
+
+
+def test_what_each_method_costs_arithmetic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches advice that is silent on what a method takes from other kernels, or a grid that fills more
+    multiprocessors than there are.
+    """
+    build = probe()
+    build.records = [
+        replace(one, launch={"blocks": 1024, "threads": 256}) if one.interface == "kernel-blocks" else one
+        for one in build.records
+    ]
+    build.measure("compute", [("gpu0:device", "gpu0:device", "gpu0")], 1.0, size=1 << 20, latency_ns=1000.0)
+    beside(build, "kernel-blocks", 1500.0)
+    beside(build, "copy-blocks", 1000.0, submit="batch")
+    folder = build.write(tmp_path)
+    (finding,) = blocks.changes(Index.of(RunFolder(folder)))
+    assert [one.verdict for one in finding.claims if one.kind == "interference"] == ["leads", "tie"]
+    assert {one.outcome for one in check_blocks(RunData(folder), finding.to_json(), "")} == {HOLDS}
+    assert main(["advise", str(folder), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)["compute_beside"]
+    assert [(one["method"], one["multiprocessors"]) for one in told] == [
+        ("kernel-blocks", 132),
+        ("copy-blocks (submit=batch)", 0),
+    ]
+    assert told[0]["claim"]["effect"] == pytest.approx(1.5)
+    assert main(["advise", str(folder), "--format", "vllm"]) == 0
+    exec(capsys.readouterr().out, {})
+
+
+def test_between_gpus_either_end_may_copy(tmp_path: Path) -> None:
+    """Catches a comparison that is named after one end's copies, where the other end's are the best."""
+    build = Builder(sample_run.topology(2))
+    for size in (16, 64):
+        for executor, rate in (("gpu0", 100.0), ("gpu1", 120.0)):
+            ends = [("gpu0:device", "gpu1:device", executor)]
+            size_bytes, chosen = 1024 * size * KIB, {"block_bytes": size * KIB, "gate": False}
+            build.measure("kernel-blocks", ends, 2 * rate, options=chosen, size=size_bytes)
+            build.measure("copy-blocks", ends, rate, options={**chosen, "submit": "batch"}, size=size_bytes)
+    (found,) = crossovers(Index.of(RunFolder(build.write(tmp_path))))
+    assert found.calls == "copy-blocks (submit=batch)"
+    for one in found.compared:
+        assert (one.kernel.cells[0].record.executor, one.calls.cells[0].record.executor) == ("gpu1", "gpu1")
 
 
 def test_advice_without_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -117,3 +117,20 @@ def test_what_a_case_takes_includes_the_start_of_its_process() -> None:
     assert len(starts) == 6 and min(one.estimated_s for one in starts) > estimator.further_start_s()
     same = [one.estimated_s for one in plan.cases if one not in starts and one.round > 0]
     assert max(same) < estimator.allocation_s(Buffer("cpu0", "pinned"), 128 * MIB) + min(same)
+
+
+def test_pages_that_cpus_touch_are_quick() -> None:
+    """Catches managed memory of the host estimated like that of a GPU, which leaves its methods out of an
+    answer within ten seconds, and memory of a GPU that is free in later rounds.
+    """
+    estimator, size = Estimator(*H200X4), 1 << 30
+    first, later = (
+        {
+            name: of(Buffer(*name.split(":")), size)
+            for name in ("cpu0:managed", "gpu0:managed", "cpu0:pageable")
+        }
+        for of in (estimator.allocation_s, estimator.again_s)
+    )
+    assert first["cpu0:managed"] == first["cpu0:pageable"] < first["gpu0:managed"]
+    assert later["cpu0:managed"] == later["cpu0:pageable"] < first["cpu0:pageable"]
+    assert later["gpu0:managed"] == first["gpu0:managed"]

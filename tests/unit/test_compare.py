@@ -166,6 +166,54 @@ def test_settings_that_gain_nothing_are_not_named() -> None:
     assert margin(ranking) == "no alternative at this size"
 
 
+@pytest.mark.parametrize(
+    ("rates", "first"),
+    [
+        ({"pinned": 50.0, "registered": 50.1, "write-combined": 50.2}, "pinned"),
+        ({"pinned": 45.0, "registered": 50.1}, "registered"),
+        ({"registered": 50.0, "write-combined": 50.1}, "write-combined"),
+    ],
+)
+def test_memory_that_programs_have_by_default_wins_ties(rates: dict[str, float], first: str) -> None:
+    """Catches "with registered memory" as the best beside pinned memory that is as fast, and the reverse."""
+    ranking = rank(
+        found(
+            *(
+                record("copy", [flow(f"cpu0:{memory}", "gpu0:device", "gpu0")], rate * GB, GIB)
+                for memory, rate in rates.items()
+            )
+        )
+    )
+    assert ranking is not None and ranking.variant.source == first
+
+
+def of_rounds(interface: str, *rates: float) -> list[Record]:
+    """A result whose rounds have these rates."""
+    return [
+        replace(on(PAIRS[0], rate, interface, access="write"), round=number, time_ns=None)
+        for number, rate in enumerate(rates)
+    ]
+
+
+def test_the_usual_method_wins_ties_that_are_decided() -> None:
+    """Catches a kernel named beside an equally fast copy, and a copy named that may be a quarter slower."""
+    ends = PAIRS[0]
+    equal = rank(found(on(ends, 400.2, "kernel", access="write"), on(ends, 400.0, access="write")))
+    assert equal is not None and equal.variant.interface == "copy"
+    noisy = rank(cells([*of_rounds("kernel", 320, 400, 480), *of_rounds("copy", 264, 330, 396)]))
+    assert noisy is not None and noisy.ties[0].claim.undecided
+    assert noisy.variant.interface == "kernel"
+
+
+def test_a_tie_that_another_method_leads_is_not_named() -> None:
+    """Catches the usual method as the best because it ties with a noisy one, where a third one leads it."""
+    steady = [*of_rounds("copy", 394, 394.2, 394.4), *of_rounds("kernel-bulk", 402, 402.2, 402.4)]
+    ranking = rank(cells([*of_rounds("torch-copy", 400, 404, 408), *steady]))
+    assert ranking is not None and ranking.variant.interface != "copy"
+    two = rank(cells([*of_rounds("torch-copy", 400, 404, 408), *steady[:3]]))
+    assert two is not None and two.variant.interface == "copy"
+
+
 def test_a_way_of_one_path_does_not_stand_for_all() -> None:
     """Catches the best of twelve pairs named after an option that was tried on one of them."""
     many = [on(path, 380.0) for path in PAIRS]

@@ -56,7 +56,8 @@ def named(build: Builder, folder: Path, architecture: str = "sm_90") -> str:
             READ,
             {"launch": {"blocks": 132, "threads": 512}},
             "sm_90",
-            "kernel of gpu1: 16-byte loads, 132 blocks × 512 (issued by the destination)",
+            "kernel of gpu1: 16-byte loads, grid of 132 thread blocks × 512 threads "
+            "(issued by the destination)",
         ),
         (
             "kernel",

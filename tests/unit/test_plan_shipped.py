@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
+from byteways.plan.block_layout import moves_blocks
 from byteways.plan.case import OF_ALL_RANKS, PATTERNS
 from byteways.plan.planner import Plan, make_plan
+from byteways.plan.reasons import OUT_OF_TIME
 from byteways.plan.suite import load
 from byteways.topology.routes import link_class
 from tests.unit import machines
@@ -100,3 +103,33 @@ def test_two_cores_finish_in_time() -> None:
     full = planned_for("two-cores", "full")
     assert full.estimated_s <= 160
     assert not [entry for entry in full.cases if entry.reason]
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_blocks_has_its_grid_within_a_minute(count: int) -> None:
+    """Catches a grid of block copies that is left out for lack of time, and a direction between GPUs or a
+    kind of memory that no cell has. The host's cache is as large as where the suite was measured.
+    """
+    topology, found = machines.gpus(count)
+    host = {**found.devices["cpu0"], "last_level_cache_bytes": 300 * 2**20}
+    calls = dict.fromkeys(topology.names("gpu"), dict.fromkeys(("batch", "graph"), machines.YES))
+    found = replace(found, devices={**found.devices, "cpu0": host}, calls=calls)
+    made = make_plan(load("blocks"), topology, found)
+    assert made.estimated_s <= 51
+    cells = {one.case.case_id: one.case for one in made.cases if one.reason is None}.values()
+    out = {one.sweep for one in made.cases if one.reason_code == OUT_OF_TIME}
+    assert not [name for name in out if name.startswith(("kernel-", "batch-", "relays-", "compute-"))]
+    beside = [case.flows[1].interface for case in cells if case.pattern == "interference"]
+    assert sorted(beside) == ["bulk-blocks", "copy-blocks", "kernel-blocks"]
+    singles = [case for case in cells if case.pattern == "unidirectional"]
+    assert {case.flows[0].source.memory for case in singles} >= {"pinned", "registered", "device"}
+    assert count > 1 or "pageable" in {case.flows[0].source.memory for case in singles}
+    assert any("block_sizes" in case.options for case in singles)
+    between = {
+        (case.interface, case.flows[0].executor == case.flows[0].source.device)
+        for case in singles
+        if {end.device for end in case.flows[0].buffers} == {"gpu0", "gpu1"} and moves_blocks(case.interface)
+    }
+    assert count == 1 or between >= {
+        (name, by_source) for name in ("kernel-blocks", "copy-blocks") for by_source in (True, False)
+    }

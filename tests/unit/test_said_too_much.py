@@ -74,7 +74,7 @@ def test_only_the_interface_leads_where_its_ways_tie() -> None:
     tied, clear = rank(found(*both, kernel)), rank(found(*alone, kernel))
     assert tied is not None and clear is not None
     assert better_way(tied, "Between GPUs", GIB)[0].startswith("Between GPUs, copy is fastest at")
-    assert "between copy issued by the destination and copy issued by the source." in named_way(tied)
+    assert "between copy issued by the source and copy issued by the destination." in named_way(tied)
     assert "copy issued by the source is fastest" in better_way(clear, "Between GPUs", GIB)[0]
     assert named_way(clear) == ""
 

@@ -48,6 +48,7 @@ def case(
         (case("kernel", submit="batch"), BOTH, "takes copies, not kernels"),
         (case(submit="batch", cache="warm"), BOTH, "would overwrite each other"),
         (case(submit="graph", pattern="bidirectional"), BOTH, "covers one flow"),
+        (case("copy-blocks", submit="graph", pattern="bidirectional"), BOTH, "covers one flow"),
         (case(submit="graph", source="cpu0:pageable"), BOTH, "memory that does not migrate, and pageable"),
         (case(submit="graph", pace="one-at-a-time"), BOTH, "cannot wait for each operation"),
     ],
@@ -60,7 +61,8 @@ def test_refused_while_planning(what: Case, capabilities: Capabilities, why: str
 def test_allowed() -> None:
     """Catches a refusal of what works."""
     kernel = case("kernel", submit="graph")
-    for what in (case(submit="graph"), case(submit="batch"), case(submit="calls"), kernel):
+    blocks = case("copy-blocks", submit="batch", pattern="bidirectional")  # a call for each operation
+    for what in (case(submit="graph"), case(submit="batch"), case(submit="calls"), kernel, blocks):
         assert refusal(what, TOPOLOGY, BOTH) is None
 
 

@@ -43,7 +43,7 @@ def _expected(verdicts: Mapping[int, str]) -> tuple[float, ...]:
 def _verdicts(run: RunData, finding: Mapping[str, Any]) -> dict[int, dict[int, str]]:
     """Returns the verdict on the kernel, by number and bytes of the blocks."""
     found: dict[int, dict[int, str]] = {}
-    for claim in finding["claims"]:
+    for claim in (one for one in finding["claims"] if one["kind"] == "blocks"):
         record = run.cases[claim["first"]["case_ids"][0]].record
         size = record["options"]["block_bytes"]
         found.setdefault(record["size_bytes"] // size, {})[size] = claim["verdict"]

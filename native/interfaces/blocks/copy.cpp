@@ -12,6 +12,8 @@ class CopyBlocks final : public BlocksMover {
     // Without peer access the driver stages the copies through the host: allowed, and reported as such.
     for (Buffer* buffer : {flow.source, flow.destination}) session.open_to(executor(), *buffer);
     traits_.entries_per_operation = layout_.blocks();
+    // Each operation has a batched call of its own, so that other flows may run at the same time.
+    if (flow.word("submit", "calls") == "batch") traits_.concurrency_obstacle.clear();
   }
 
  private:

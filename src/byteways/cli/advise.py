@@ -17,6 +17,7 @@ from byteways.plan.spelling import closest
 if TYPE_CHECKING:
     from byteways.explain.best.block_advice import BlockAdvice
     from byteways.explain.results.index import Index
+    from byteways.explain.subjects.block_slowdowns import BlockSlowdown
 
 ADVICE_FORMATS = ("table", "vllm", "json")
 
@@ -49,23 +50,27 @@ def advise(
 
 def _print(index: Index, found: Sequence[BlockAdvice], as_format: str, run: Path) -> None:
     from byteways.explain.best.wording_blocks import vllm_lines
+    from byteways.explain.subjects.block_slowdowns import block_slowdowns, slowdown_text
     from byteways.record.simulation_mark import is_simulated, mark_of
 
-    mark = mark_of(index.manifest)
+    mark, beside = mark_of(index.manifest), block_slowdowns(index)
     if as_format == "json":
         outcome = {
             "simulated": is_simulated(index.manifest),
             "mark": mark or None,
             "devices": _models(index),
             "advice": [one.to_json() for one in found],
+            "compute_beside": [one.to_json() for one in beside],
         }
         echo(json_text(outcome, indent=1))
     elif as_format == "vllm":
         about = f"{', '.join(_models(index))}; {run}"
         for line in vllm_lines(found, about, mark):
             echo(line)
+        if beside:
+            echo(f"\n# {slowdown_text(beside)}")
     else:
-        _print_table(found, mark)
+        _print_table(found, beside, mark)
 
 
 def _models(index: Index) -> list[str]:
@@ -74,10 +79,11 @@ def _models(index: Index) -> list[str]:
     return list(dict.fromkeys(device.model for device in devices))
 
 
-def _print_table(found: Sequence[BlockAdvice], mark: str) -> None:
+def _print_table(found: Sequence[BlockAdvice], beside: Sequence[BlockSlowdown], mark: str) -> None:
     from byteways.cli.layout import show
     from byteways.explain.best.wording_blocks import costs, in_short, limit_said, where
     from byteways.explain.display.table import Table
+    from byteways.explain.subjects.block_slowdowns import slowdown_table
     from byteways.units import format_size
 
     rows = tuple(
@@ -99,4 +105,6 @@ def _print_table(found: Sequence[BlockAdvice], mark: str) -> None:
         )
         columns = ("blocks", "its lead ends between", "equal at")
         blocks.append(Table(where(one.of), columns, cells, (0, 1, 2)))
+    if beside:
+        blocks.append(slowdown_table(beside))
     show(blocks, mark)

@@ -25,8 +25,9 @@ Blocks = Annotated[
     str | None,
     typer.Option(
         "--blocks",
-        help="Scattered blocks, number and size: '1024x16KiB'; in place of SIZE.",
-        metavar="NxSIZE",
+        help="Scattered blocks, number and size: '1024x16KiB', or a file with a count and a size in each "
+        "line; in place of SIZE.",
+        metavar="NxSIZE|FILE",
     ),
 ]
 Model = Annotated[
@@ -80,18 +81,18 @@ def asked_of_blocks(
     Raises:
         BytewaysError: Blocks are given twice, or with a size; or as question().
     """
-    from byteways.plan.block_list import block_list
+    from byteways.plan.block_files import named_blocks
     from byteways.plan.question import question
 
     if blocks is not None and cache is not None:
         raise BytewaysError(
             "--blocks and the numbers of a model both say which blocks", hint="leave out one of them"
         )
-    found = cache.blocks if cache else block_list(blocks or "")  # which a size without number is not
+    found = cache.blocks if cache else named_blocks(blocks or "")  # which a size without number is not
     if more is not None:
         hint = f"devices, then the run: byteways best {ends[0]} {ends[1]} --blocks {found.written} RUN"
         raise BytewaysError(f"'{run}' is too much: the blocks have a size", hint=hint)
-    asked = question(*ends, found.written, within=within, memory=memory, pattern=pattern)
+    asked = question(*ends, found, within=within, memory=memory, pattern=pattern)
     return asked, None if run is None else Path(run)
 
 

@@ -110,7 +110,7 @@ def measure_and_report(
     return _status(execution, folder, voice)
 
 
-def _open_cases(folder: Path) -> list[str]:
+def _open_cases(folder: Path) -> list[list[str]]:
     from byteways.explain.best.open_comparisons import open_cases
 
     return open_cases(folder)

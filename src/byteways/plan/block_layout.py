@@ -47,6 +47,14 @@ class BlockLayout:
         return self.size_bytes // self.unit_bytes * sum(count for count, _ in self.sizes)
 
     @property
+    def counts(self) -> dict[int, int]:
+        """The number of blocks of each size in bytes."""
+        found: dict[int, int] = {}
+        for count, size in self.sizes:
+            found[size] = found.get(size, 0) + self.size_bytes // self.unit_bytes * count
+        return found
+
+    @property
     def block_bytes(self) -> int:
         """Of the largest block."""
         return max(size for _, size in self.sizes)

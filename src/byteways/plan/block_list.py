@@ -1,4 +1,4 @@
-"""N blocks of S bytes between scattered addresses, as a user writes them: `1024x16KiB`. Pure."""
+"""Blocks between scattered addresses, as a user writes them: `1024x16KiB`, or of several sizes. Pure."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ class BlockList:
         return self.count * self.block_bytes
 
     @property
+    def option(self) -> int:
+        """The bytes of a block, as `block_bytes` takes it."""
+        return self.block_bytes
+
+    @property
     def written(self) -> str:
         """`1024x16KiB`, as the option takes it."""
         for unit, bytes_of_unit in (("MiB", 2**20), ("KiB", 2**10)):
@@ -38,6 +43,39 @@ class BlockList:
 
     def __str__(self) -> str:
         return f"{self.count:,} blocks of {format_size(self.block_bytes)}"
+
+
+@dataclass(frozen=True)
+class MixedBlocks:
+    """Blocks of several sizes, each from its own address to its own address."""
+
+    sizes: tuple[tuple[int, int], ...]  # counts of blocks of a size in bytes, each size once
+    file: str  # that lists them, as the user named it
+
+    @property
+    def count(self) -> int:
+        return sum(count for count, _ in self.sizes)
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all blocks."""
+        return sum(count * size for count, size in self.sizes)
+
+    @property
+    def written(self) -> str:
+        """The file, as the option takes it."""
+        return self.file
+
+    @property
+    def option(self) -> str:
+        """`48x16384,2x65536`, as `block_sizes` takes it."""
+        return ",".join(f"{count}x{size}" for count, size in self.sizes)
+
+    def __str__(self) -> str:
+        sizes = [size for _, size in self.sizes]
+        return (
+            f"{self.count:,} blocks of {format_size(min(sizes))} to {format_size(max(sizes))} ({self.file})"
+        )
 
 
 def ranges(lists: Sequence[BlockList]) -> str:
@@ -53,7 +91,7 @@ def block_list(text: str) -> BlockList:
     Raises:
         BytewaysError: It is not a number of blocks and their size, there are too many, or they are no words.
     """
-    hint = "blocks are written as number and size: --blocks 1024x16KiB"
+    hint = "write number and size, or a file with a count and a size in each line: --blocks 1024x16KiB"
     match = _WRITTEN.fullmatch(text)
     if match is None or not int(match[1]):
         if swapped := _REVERSED.fullmatch(text):

@@ -46,15 +46,16 @@ LINK_EFFICIENCY = 0.8
 PATTERN_BYTES_PER_S = {"core": 10e9, "cpu": 48e9, "gpu": 1000e9}
 #: One core reading write-combined memory: every load waits for memory.
 WRITE_COMBINED_BYTES_PER_S = 0.2e9
-#: Allocation and first touch by memory kind; in a virtual machine, pages not yet backed by the hypervisor
-#: take four times as long.
+#: Allocation and first touch by memory kind, at the slow end of runs on two and four H100 and H200 (virtual
+#: machines): 1.3 to 14 GB/s of pageable memory, 1.9 to 10 GB/s of registered memory, and 1 GB/s, in later
+#: rounds, too, of managed memory that a GPU owns. CPUs touch their own managed memory like pageable memory.
 ALLOCATION_BYTES_PER_S = {
-    "pageable": 0.7e9,
+    "pageable": 2e9,
     "hugepage": 1e9,
     "pinned": 2e9,
     "pinned-noncoherent": 2e9,
     "write-combined": 2e9,
-    "registered": 0.3e9,
+    "registered": 1.5e9,
     "managed": 1e9,
     "managed-coarse": 1e9,
     "device": 1000e9,
@@ -70,8 +71,8 @@ STEP_S = {"cached": 5e-9, "own": 0.3e-6, "far": 1.2e-6}
 #: Round trip of a word between two polling devices, by the kinds of both; and round trips per sample.
 ROUND_TRIP_S = {"cpu": 0.5e-6, "gpu": 4e-6}
 LEAST_ROUND_TRIPS = 1000
-#: Allocating or locking host pages again, after the first time.
-PAGES_BYTES_PER_S = 2e9
+#: Allocating or locking host pages again, after the first time; plain pages were at 3.3 to 15 GB/s.
+PAGES_BYTES_PER_S, PLAIN_PAGES_BYTES_PER_S = 2e9, 3.3e9
 #: One call without data, or one small isolated operation.
 CALL_S = 10e-6
 #: Passes over the data of an application pattern, by kind of executor, and calls of an iteration.
@@ -212,13 +213,18 @@ class Estimator:
 
     def allocation_s(self, buffer: Buffer, size_bytes: int) -> float:
         """Returns the seconds to allocate and touch a buffer for the first time."""
-        return size_bytes / ALLOCATION_BYTES_PER_S[buffer.memory]
+        return size_bytes / ALLOCATION_BYTES_PER_S["pageable" if _is_paged(buffer) else buffer.memory]
 
     def again_s(self, buffer: Buffer, size_bytes: int) -> float:
-        """Returns the seconds to do so in a later round: locked memory is kept, and freed pages come back."""
+        """Returns the seconds to do so in a later round: locked memory is kept, and freed pages of the host
+        come back.
+        """
         if buffer.memory in LOCKED:
             return 0.0
-        return min(self.allocation_s(buffer, size_bytes), size_bytes / PAGES_BYTES_PER_S)
+        if is_managed(buffer.memory) and not _is_paged(buffer):
+            return self.allocation_s(buffer, size_bytes)
+        again = PLAIN_PAGES_BYTES_PER_S if _is_paged(buffer) else PAGES_BYTES_PER_S
+        return min(self.allocation_s(buffer, size_bytes), size_bytes / again)
 
     def _preparation_s(self, case: Case) -> float:
         """Returns the seconds to fill the sources, poison the destinations and check them, once."""
@@ -316,6 +322,12 @@ class Estimator:
             if peaks:
                 return max(peaks)
         return None
+
+
+def _is_paged(buffer: Buffer) -> bool:
+    """Whether CPUs touch its pages one by one: plain host memory, and managed memory of a CPU."""
+    on_cpu = is_managed(buffer.memory) and kind_of(buffer.device) == "cpu"
+    return is_plain(buffer.memory) or on_cpu
 
 
 def _pages_s(case: Case, size_bytes: int) -> float:

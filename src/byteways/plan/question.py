@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from byteways.aliases import AmbiguousError, called, meanings, translated
 from byteways.errors import BytewaysError
-from byteways.plan.block_list import BlockList, block_list
+from byteways.plan.block_list import BlockList, MixedBlocks, block_list
 from byteways.plan.case import PATTERNS
 from byteways.plan.interfaces import COLLECTIVES
 from byteways.plan.memory import MEMORIES, is_plain
@@ -42,7 +42,7 @@ class Question:
     within: str = PROCESS
     memory: str | None = None  # a memory kind or a glob, at either end
     pattern: str = "unidirectional"
-    blocks: BlockList | None = None  # scattered blocks of that many bytes in all
+    blocks: BlockList | MixedBlocks | None = None  # scattered blocks of that many bytes in all
     load: bool = False  # all that it takes to get the bytes into the destination, a GPU
 
     @property
@@ -84,7 +84,7 @@ class Question:
 def question(
     source: str,
     destination: str,
-    size: str | int,
+    size: str | int | BlockList | MixedBlocks,
     *,
     within: str = PROCESS,
     memory: str | None = None,
@@ -95,7 +95,7 @@ def question(
     Args:
         source: A device, a glob, `host`, a UUID or a PCI address; '' for a collective of all ranks.
         destination: The same.
-        size: Bytes, or a text such as '1MiB'; '1024x16KiB' for scattered blocks.
+        size: Bytes, or a text such as '1MiB'; scattered blocks, or a text such as '1024x16KiB'.
         within: `process` or `ranks`.
         memory: A memory kind or a glob that either end must have; None: any.
         pattern: A pattern of transfers.
@@ -113,7 +113,9 @@ def question(
         raise BytewaysError(f"unknown --within '{within}'", hint=hint)
     if source or destination or pattern not in COLLECTIVES:
         check_ends(source, destination)
-    blocks = block_list(size) if isinstance(size, str) and "x" in size.casefold() else None
+    blocks = size if isinstance(size, BlockList | MixedBlocks) else None
+    if isinstance(size, str) and "x" in size.casefold():
+        blocks = block_list(size)
     try:
         size_bytes = blocks.size_bytes if blocks else parse_size(str(size))
     except ValueError as error:

@@ -9,10 +9,12 @@ from fnmatch import fnmatchcase
 
 from byteways.aliases import called
 from byteways.errors import BytewaysError
-from byteways.plan.block_layout import MOST_BLOCKS_MOVED, moves_blocks
+from byteways.plan.block_layout import MOST_BLOCKS_MOVED
+from byteways.plan.block_list import BlockList, MixedBlocks
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.load_question import gpu_of, sweeps_of_load
 from byteways.plan.memory import MEMORIES, OWNERS, is_managed
+from byteways.plan.options import BLOCK_BYTES, BLOCK_SIZES
 from byteways.plan.question import GLOB, RANKS, Question, is_host
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
@@ -72,13 +74,22 @@ def _blocks(asked: Question, topology: Topology) -> Iterator[str]:
     source, destination = (_glob(word, topology) for word in (asked.source, asked.destination))
     with_gpu = "gpu" in (source[:3], destination[:3])
     ends = [_buffers(asked, glob, with_gpu)[: None if asked.memory else 1] for glob in (source, destination)]
+    needed = BLOCK_SIZES if isinstance(blocks, MixedBlocks) else BLOCK_BYTES
     able = [
-        name for name, row in INTERFACES.items() if moves_blocks(name) and with_gpu == ("gpu" in row.kernels)
+        name
+        for name, row in INTERFACES.items()
+        if needed.name in row.takes and with_gpu == ("gpu" in row.kernels)
     ]
-    options: dict[str, object] = {"block_bytes": blocks.block_bytes, "gate": False}
+    if not able:
+        hint = f"ask for one size: {replace(asked, blocks=BlockList(1024, BLOCK_BYTES.usual)).command()}"
+        raise BytewaysError(
+            "CPUs copy blocks of one size", cause=f"{blocks.written} lists several", hint=hint
+        )
+    options: dict[str, object] = {needed.name: blocks.option, "gate": False}
     shared: dict[str, object] = {"pairs": _pairs(asked)} if asked.pattern == "unidirectional" else {}
-    most = min(blocks.count, MOST_BLOCK_BYTES // blocks.block_bytes or 1, MOST_BLOCKS_MOVED)
-    asked = replace(asked, size_bytes=most * blocks.block_bytes)
+    if isinstance(blocks, BlockList):
+        most = min(blocks.count, MOST_BLOCK_BYTES // blocks.block_bytes or 1, MOST_BLOCKS_MOVED)
+        asked = replace(asked, size_bytes=most * blocks.block_bytes)
     for name in able:
         yield _sweep(name, asked, ends, interface=[name], options=options, priority=9, **shared)
         if INTERFACES[name].batched:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from byteways.plan.block_files import with_listed_sizes
 from byteways.plan.suite_check import read_suite
 from byteways.plan.suite_types import Suite
 from byteways.plan.toml_files import find, read_toml, shipped
@@ -25,7 +28,7 @@ def load(name_or_path: str) -> Suite:
         BytewaysError: No such suite or file, or the file is invalid; the message then has file, line and key.
     """
     text, file = find(name_or_path, _shipped(), "suite", "suites")
-    return parse(text, file=file)
+    return parse(with_listed_sizes(text, Path(file).parent), file=file)
 
 
 def parse(text: str, *, file: str) -> Suite:

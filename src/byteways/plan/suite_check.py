@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from byteways.plan import bounds
-from byteways.plan.block_layout import moves_blocks
+from byteways.plan.block_layout import counted_sizes, moves_blocks
 from byteways.plan.case import OF_ALL_RANKS
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, counts_as_stream, goes_both_ways
 from byteways.plan.options import BLOCK_BYTES, BLOCK_SIZES
@@ -76,7 +76,7 @@ def _sweep(place: TomlPlace, table: SweepTable, suite: SuiteFile) -> Sweep:
     takes_partner = any(INTERFACES[name].partner for name in table.interfaces)
     decided = {
         "sources": table.buffers if walks else table.sources,
-        "sizes": Sizes(_sizes_of_counts(table)) if table.counts else table.sizes,
+        "sizes": Sizes(_sizes_of_blocks(table)) or table.sizes,
         "caches": CacheWords(("warm",)) if stays else table.caches,
         "partners": table.partners if takes_partner else (),
         "precision": suite.precision if table.precision is None else table.precision,
@@ -90,8 +90,13 @@ def _sweep(place: TomlPlace, table: SweepTable, suite: SuiteFile) -> Sweep:
     return sweep
 
 
-def _sizes_of_counts(table: SweepTable) -> list[int]:
-    """Returns the bytes of all blocks for each number of blocks and size of a block, ascending."""
+def _sizes_of_blocks(table: SweepTable) -> list[int]:
+    """Returns the bytes of all blocks for each number and size of blocks, ascending, or those that
+    block_sizes lists; empty if the sweep has sizes.
+    """
+    if not table.sizes and not table.counts:
+        listed = [counted_sizes(str(one)) for one in table.options.get(BLOCK_SIZES.name, ())]
+        return sorted({sum(count * size for count, size in sizes) for sizes in listed})
     blocks = table.options.get(BLOCK_BYTES.name, (BLOCK_BYTES.usual,))
     return sorted({count * int(size) for count in table.counts for size in blocks if isinstance(size, int)})
 
@@ -99,7 +104,7 @@ def _sizes_of_counts(table: SweepTable) -> list[int]:
 def _check_size(place: TomlPlace, table: SweepTable) -> None:
     """Checks that a sweep has sizes, or numbers of blocks."""
     if "count" not in place.value:
-        if not table.sizes:
+        if not table.sizes and BLOCK_SIZES.name not in table.options:
             place.fail("size", "missing")
         return
     if "size" in place.value:

@@ -50,7 +50,7 @@ def _check_option(place: TomlPlace, key: str, value: Any) -> None:
         try:
             counted_sizes(value)
         except ValueError as error:
-            place.fail(key, str(error), SIZES_HINT)
+            place.fail(key, f"{error}, nor a file beside the suite", SIZES_HINT)
     elif isinstance(value, bool) or not isinstance(value, int):
         place.fail(key, f"{kind_of_value(value)} instead of a positive integer")
 

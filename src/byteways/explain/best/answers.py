@@ -33,7 +33,7 @@ from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, by_nearest, label_order
 from byteways.explain.results.summary import RecordedRun, ResultGroup
-from byteways.plan.block_list import BlockList, ranges
+from byteways.plan.block_list import BlockList, MixedBlocks, ranges
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.question import Question, is_host
 from byteways.record.simulation_mark import MEASURED, SIMULATED, Voice, mark_of
@@ -195,7 +195,10 @@ class Answer:
         }
 
 
-def _block_list(blocks: BlockList) -> dict[str, int]:
+def _block_list(blocks: BlockList | MixedBlocks) -> dict[str, Any]:
+    if isinstance(blocks, MixedBlocks):
+        sizes = [{"count": count, "block_bytes": size} for count, size in blocks.sizes]
+        return {"count": blocks.count, "sizes": sizes}
     return {"count": blocks.count, "block_bytes": blocks.block_bytes}
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
 from byteways.errors import BytewaysError
 from byteways.explain.best.answers import Answer, answers, doubts_of, pairs_in_words
-from byteways.explain.best.block_copies import BlockDecision, BlockGrid, block_grids
+from byteways.explain.best.block_copies import BlockDecision, BlockGrid, block_grids, mixed_decisions
 from byteways.explain.best.candidates import left_open
 from byteways.explain.best.decisions import Constraints, Decision, Place
 from byteways.explain.best.load import LoadAnswer, load_answer
@@ -20,7 +20,8 @@ from byteways.explain.claims.phrases import rate, time_of_one
 from byteways.explain.claims.wording import difference_text
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import by_nearest
-from byteways.explain.results.summary import RecordedRun, ResultGroup
+from byteways.explain.results.summary import RecordedRun, Result, ResultGroup
+from byteways.plan.block_list import BlockList, MixedBlocks
 from byteways.plan.question import Question, is_host
 from byteways.record.simulation_mark import mark_of
 from byteways.units import format_size, short_time
@@ -55,20 +56,27 @@ def block_answers(index: Index, asked: Question, name: str = "RUN") -> list[Answ
             these blocks.
     """
     assert asked.blocks is not None
-    grids = block_grids(index, Constraints(asked.pattern, asked.within, asked.memory, blocks=True))
-    joins = joining(index, asked)
-    near = is_host(asked.source) or is_host(asked.destination)
+    if isinstance(asked.blocks, MixedBlocks):
+        return _mixed_answers(index, asked, asked.blocks)
+    grids = block_grids(index, _constraints(asked))
+    accepts = _accepts(index, asked)
     for job, whole in grids.items():
         if not job.is_usual:
             continue
-        found = whole.part(lambda cell: joins(cell.record) and (not near or by_nearest(cell, index.topology)))
+        found = whole.part(accepts)
         if not found.places:
             break
         known = {place: one for place in found.places if (one := found.at(place, asked.blocks))}
         if not known:
             raise _other_blocks(index, asked, found, name)
         return [
-            _answer(index, asked, found, whole, one)
+            _answer(
+                index,
+                asked,
+                one,
+                [found.exactly(place, blocks) for blocks in one.around],
+                _all_pairs(whole, place, one),
+            )
             for place, one in known.items()
             if place.cold or replace(place, cold=True) not in known
         ]
@@ -80,16 +88,58 @@ def block_answers(index: Index, asked: Question, name: str = "RUN") -> list[Answ
     )
 
 
+def _constraints(asked: Question) -> Constraints:
+    return Constraints(asked.pattern, asked.within, asked.memory, blocks=True)
+
+
+def _accepts(index: Index, asked: Question) -> Callable[[Result], bool]:
+    """Returns whether a result is on a path that the question means."""
+    joins = joining(index, asked)
+    near = is_host(asked.source) or is_host(asked.destination)
+    return lambda cell: joins(cell.record) and (not near or by_nearest(cell, index.topology))
+
+
+def _mixed_answers(index: Index, asked: Question, blocks: MixedBlocks) -> list[Answer | NoAnswer]:
+    """Returns the answers for blocks of several sizes, which are not interpolated."""
+    whole = mixed_decisions(index, _constraints(asked), blocks)
+    found = whole.part(_accepts(index, asked))
+    known = {place: one for place in found.places if (one := found.at(place, blocks.size_bytes))}
+    if not known:
+        raise BytewaysError(
+            f"the run has no copies of {blocks} {asked.between}",
+            cause="the time of blocks of several sizes does not follow from those of one size",
+            hint=measure_now(index, asked),
+        )
+    pairs = {place: whole.at(place, blocks.size_bytes) for place in known}
+    return [
+        _answer(index, asked, BlockDecision(one), [], [*filter(None, [pairs[place]])])
+        for place, one in known.items()
+        if place.cold or replace(place, cold=True) not in known
+    ]
+
+
 def _answer(
-    index: Index, asked: Question, found: BlockGrid, whole: BlockGrid, one: BlockDecision
+    index: Index,
+    asked: Question,
+    one: BlockDecision,
+    sides: Sequence[Decision | None],
+    others: Sequence[Decision],
 ) -> Answer | NoAnswer:
-    decision, place = one.decision, one.decision.place
+    """Returns the answer of a decision.
+
+    Args:
+        index: The run.
+        asked: The question.
+        one: The decision.
+        sides: Those on measured blocks that it is interpolated between.
+        others: Those on all pairs of the class.
+    """
+    decision = one.decision
     pairs, ranking = pairs_in_words(decision), decision.ranking
     if ranking is None:
         return not_ranked(index, asked, pairs, decision.cells)
     ranking = replace(ranking, default=None)  # a batched call is no setting but another call
-    sides = [found.exactly(place, blocks) for blocks in one.around]
-    missing = left_open(index, asked, decision, [*_all_pairs(whole, place, one), *filter(None, sides)])
+    missing = left_open(index, asked, decision, [*others, *filter(None, sides)])
     doubts = [
         *doubts_of(index.voice, ranking, sides, alone=not (ranking.rivals or missing)),
         *([f"beyond the {one.beyond:,} blocks that were {index.voice.measured}"] if one.beyond else []),
@@ -147,7 +197,7 @@ def _other_blocks(index: Index, asked: Question, found: BlockGrid, name: str) ->
     measured = {blocks for place in found.places for blocks in found.measured(place)}
     sizes = sorted({blocks.block_bytes for blocks in measured})
     counts = sorted({blocks.count for blocks in measured})
-    wanted = asked.blocks.block_bytes if asked.blocks else 0
+    wanted = asked.blocks.block_bytes if isinstance(asked.blocks, BlockList) else 0
     nearest = min(measured, key=lambda one: (abs(one.block_bytes - wanted), -one.count))
     known = f"{index.voice.measured}: {counts[0]:,} to {counts[-1]:,} blocks of {format_size(sizes[0])}"
     return BytewaysError(

@@ -20,13 +20,15 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import figure
 from byteways.explain.results.summary import Result, group_by
 from byteways.plan.block_layout import BlockLayout, blocks_of_options
-from byteways.plan.block_list import BlockList
+from byteways.plan.block_list import BlockList, MixedBlocks
 from byteways.plan.interfaces import OF_ALL
-from byteways.plan.options import BLOCK_BYTES, LAYOUT, PITCH_BYTES, SCATTERED
+from byteways.plan.options import BLOCK_BYTES, BLOCK_SIZES, LAYOUT, PITCH_BYTES, SCATTERED
 from byteways.record.record import Record
 
 #: Options that say which blocks are copied, not how.
-OF_THE_BLOCKS = frozenset(option.name for option in (BLOCK_BYTES, LAYOUT, PITCH_BYTES, SCATTERED))
+OF_THE_BLOCKS = frozenset(
+    option.name for option in (BLOCK_BYTES, BLOCK_SIZES, LAYOUT, PITCH_BYTES, SCATTERED)
+)
 #: From so many blocks on each further one takes the same time.
 LEAST_EXTRAPOLATED = 256
 
@@ -210,13 +212,29 @@ def block_grids(index: Index, constraints: Constraints | None = None) -> dict[Bl
     return known[constraints]
 
 
+def mixed_decisions(index: Index, constraints: Constraints, blocks: MixedBlocks) -> Decisions:
+    """Returns the decisions on exactly these blocks of several sizes, at random places on both sides."""
+    wanted = {size: count for count, size in blocks.sizes}
+    cells = [
+        cell
+        for cell in index.cells
+        if constraints.admits(cell)
+        and all(map(figure, cell.records))
+        and layout_of(cell).mixed
+        and job_of(cell).is_usual
+        and layout_of(cell).counts == wanted
+    ]
+    shared = _shared(cells)
+    return Decisions(index, [method_alone(cell, shared) for cell in cells])
+
+
 def _all_grids(index: Index) -> dict[Constraints, dict[BlockJob, BlockGrid]]:
     return {}
 
 
 def _grids(index: Index, cells: Iterable[Result]) -> dict[BlockJob, BlockGrid]:
     cells = list(cells)
-    shared = [name for name in OF_ALL if len({repr(cell.record.options.get(name)) for cell in cells}) == 1]
+    shared = _shared(cells)
     jobs = group_by(cells, job_of)
     return {
         job: BlockGrid(
@@ -228,3 +246,8 @@ def _grids(index: Index, cells: Iterable[Result]) -> dict[BlockJob, BlockGrid]:
         )
         for job in sorted(jobs, key=lambda job: (not job.is_usual, str(job)))
     }
+
+
+def _shared(cells: Sequence[Result]) -> list[str]:
+    """Returns the options of every interface of which all results have the same value."""
+    return [name for name in OF_ALL if len({repr(cell.record.options.get(name)) for cell in cells}) == 1]

@@ -14,17 +14,21 @@ from math import exp, log
 
 from byteways.explain.best.block_copies import BlockGrid, block_grids
 from byteways.explain.best.decisions import Place
+from byteways.explain.best.headline import ORDER
 from byteways.explain.best.ranking import rank
 from byteways.explain.claims.claim import TRAILS, Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, ResultGroup, group_by
+from byteways.explain.results.variants import Variant
 from byteways.plan.block_list import BlockList
 from byteways.plan.options import SUBMIT
 
 #: The kernel, and the vendor's calls: one for all blocks, or, where there is none, one for each.
 KERNEL = "kernel-blocks", ""
 VENDOR_CALLS = ("copy-blocks", f"{SUBMIT.name}=batch"), ("copy-blocks", "")
+#: Kinds of host memory (Variant.host_memory) whose crossovers are first; '': plain GPU memory alone.
+USUAL_MEMORY = ("pinned", "")
 
 
 @dataclass(frozen=True)
@@ -112,13 +116,17 @@ def crossing(low: Sequence[float], high: Sequence[float], low_bytes: int, high_b
 
 
 def crossovers(index: Index) -> list[Crossovers]:
-    """Returns the crossovers of a run, of blocks at random places on both sides."""
+    """Returns the crossovers of a run, of blocks at random places on both sides.
+
+    The most usual memory is first, and with it from the host, to the host, and between GPUs.
+    """
     return index.once(_crossovers)
 
 
 def _crossovers(index: Index) -> list[Crossovers]:
     grids = [grid for job, grid in block_grids(index).items() if job.is_usual]
-    return [found for grid in grids for place in grid.places if place.cold for found in _of(grid, place)]
+    found = [one for grid in grids for place in grid.places if place.cold for one in _of(grid, place)]
+    return sorted(found, key=lambda one: (one.memory not in USUAL_MEMORY, ORDER.index(one.place.kind)))
 
 
 def _of(grid: BlockGrid, place: Place) -> Iterator[Crossovers]:
@@ -134,7 +142,8 @@ def _of(grid: BlockGrid, place: Place) -> Iterator[Crossovers]:
         calls = next((method for method in VENDOR_CALLS if method in by_method), None)
         if calls is None or KERNEL not in by_method:
             continue
-        compared = list(_compared(by_method[KERNEL], by_method[calls], len(by_method)))
+        ways = len({cell.variant for _, cell in some})
+        compared = list(_compared(by_method[KERNEL], by_method[calls], ways))
         if len({one.blocks.block_bytes for one in compared}) < 2:
             continue
         counts = group_by(compared, lambda one: one.blocks.count)
@@ -143,12 +152,17 @@ def _of(grid: BlockGrid, place: Place) -> Iterator[Crossovers]:
             place,
             paths,
             memory,
-            by_method[calls][0][1].variant.name,
+            _name([cell.variant for _, cell in by_method[calls]]),
             tuple(
                 Crossover(count, tuple(sorted(counts[count], key=lambda one: one.blocks.block_bytes)))
                 for count in sorted(counts)
             ),
         )
+
+
+def _name(variants: Sequence[Variant]) -> str:
+    """Returns what one method is called, without the end that issues it if either does."""
+    return variants[0].named(access=len({one.access for one in variants}) == 1)
 
 
 def _compared(

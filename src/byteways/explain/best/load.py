@@ -8,7 +8,7 @@ with the sum of its parts at the same size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from byteways.explain.best.candidates import IMPOSSIBLE
 from byteways.explain.best.decisions import Constraints, Decision, decisions
 from byteways.explain.best.methods import method
 from byteways.explain.best.no_answer import measure_now
-from byteways.explain.claims.claim import Claim
+from byteways.explain.claims.claim import TIE, Claim
 from byteways.explain.claims.compare import compare, summed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import WITH_OWN_TABLES
@@ -128,8 +128,8 @@ class LoadAnswer:
     gpu: str
     cpu: str
     simulated: str
-    methods: tuple[LoadMethod, ...]  # the fastest first, then those without a total
-    claims: tuple[Claim, ...]  # the fastest against each other one with a total
+    methods: tuple[LoadMethod, ...]  # the best first, then by time, then those without a total
+    claims: tuple[Claim, ...]  # the best against each other one with a total
     faults: LoadPart | None  # the first touch of the pageable pages, as a part of their allocation
     relayed: LoadPart | None  # the copy of pinned memory over other GPUs, if it leads
     all_at_once: tuple[int, LoadPart] | None  # the number of GPUs that load together, and the copy of one
@@ -189,20 +189,8 @@ def load_answer(index: Index, asked: Question, name: str = "RUN") -> LoadAnswer:
             f"{name} has no part of a load into {gpu}",
             hint=measure_now(index, asked),
         )
-    whole = sorted((one for one in methods if one.time), key=lambda one: one.time.value if one.time else 0)
-    rates = [_rate(one) for one in whole]
-    claims = tuple(
-        compare(
-            rates[0],
-            rate,
-            kind="load",
-            ways=len(rates),
-            across=("size", "cache", "counts", "pattern"),
-            match=None,
-            names=(f"{whole[0].memory} memory", f"{one.memory} memory"),
-        )
-        for one, rate in zip(whole[1:], rates[1:], strict=True)
-    )
+    whole = _ordered([one for one in methods if one.time])
+    claims = tuple(_compared(whole[0], one, len(whole)) for one in whole[1:])
     return LoadAnswer(
         asked,
         gpu,
@@ -216,6 +204,29 @@ def load_answer(index: Index, asked: Question, name: str = "RUN") -> LoadAnswer:
         tuple(_trials(index, gpu, cpu)),
         index.topology.device(cpu).memory_bytes,
         measure_now(index, asked) if any(one.missing and not one.refusal for one in methods) else "",
+    )
+
+
+def _ordered(whole: Sequence[LoadMethod]) -> list[LoadMethod]:
+    """Returns the fastest load first, or the most usual memory of those that tie with it."""
+    by_time = sorted(whole, key=lambda one: one.time.value if one.time else 0.0)
+    if not by_time:
+        return []
+    claims = {one.memory: _compared(by_time[0], one, len(by_time)) for one in by_time[1:]}
+    ties = [one for one in whole if one is by_time[0] or claims[one.memory].verdict == TIE]
+    first = next(one for one in ties if one is by_time[0] or not claims[one.memory].undecided)
+    return [first, *(one for one in by_time if one is not first)]
+
+
+def _compared(one: LoadMethod, other: LoadMethod, ways: int) -> Claim:
+    return compare(
+        _rate(one),
+        _rate(other),
+        kind="load",
+        ways=ways,
+        across=("size", "cache", "counts", "pattern"),
+        match=None,
+        names=(f"{one.memory} memory", f"{other.memory} memory"),
     )
 
 

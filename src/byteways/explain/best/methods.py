@@ -64,7 +64,7 @@ def _call(cell: Result, executor: str, topology: Topology) -> str:
 
 
 def _kernel(cells: Sequence[Result], executor: str) -> str:
-    """`kernel of gpu0: 16-byte stores, 132 blocks × 512`."""
+    """`kernel of gpu0: 16-byte stores, grid of 132 thread blocks × 512 threads`."""
     record = cells[0].record
     grain = INTERFACES[record.interface].granularity_bytes
     what = f"{grain}-byte {_ACCESSES.get(record.access, 'loads and stores')}"
@@ -75,7 +75,9 @@ def _kernel(cells: Sequence[Result], executor: str) -> str:
     launches = {tuple(sorted((cell.record.launch or {}).items())) for cell in cells}
     launch = record.launch or {}
     blocks, threads = launch.get("blocks"), launch.get("threads")
-    grid = f", {count(blocks, 'block')} × {threads}" if len(launches) == 1 and blocks and threads else ""
+    grid = ""
+    if len(launches) == 1 and blocks and threads:
+        grid = f", grid of {count(blocks, 'thread block')} × {count(threads, 'thread')}"
     return f"{record.interface} of {executor.replace(',', ', ')}: {what}{grid}"
 
 

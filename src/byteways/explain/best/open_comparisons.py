@@ -1,10 +1,11 @@
 """Which comparisons of the first page a run has not decided, and what would decide them.
 
-The first page shows the best interface of each kind of pair and link class at a few sizes (headline.py). A
-comparison is open if an alternative ties with the best one although the interval of their ratio is wide, or
-although it is ahead or behind by more than equal results may be. Alternatives that trail are out: further
-rounds measure those that may still be the best (successive elimination; E. Even-Dar, S. Mannor, Y. Mansour,
-J. Mach. Learn. Res. 7, 2006).
+The first page shows up to which size of scattered blocks a kernel leads (crossovers.py), and the best
+interface of each kind of pair and link class at a few sizes (headline.py). A comparison is open if an
+alternative ties with the best one although the interval of their ratio is wide, or although it is ahead or
+behind by more than equal results may be. Alternatives that trail are out: further rounds measure those that
+may still be the best (successive elimination; E. Even-Dar, S. Mannor, Y. Mansour, J. Mach. Learn. Res. 7,
+2006).
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from dataclasses import dataclass
 from math import ceil, inf, log
 from pathlib import Path
 
-from byteways.explain.best.headline import Lead, headline
-from byteways.explain.best.ranking import Rival
-from byteways.explain.claims.claim import EQUAL_WITHIN, TIE, Claim
+from byteways.explain.best.crossovers import crossovers
+from byteways.explain.best.headline import PAIR_LABELS, Lead, headline
+from byteways.explain.claims.claim import EQUAL_WITHIN, TIE, Claim, cells_of
 from byteways.explain.claims.wording import UNDECIDED, ratio_between
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result
@@ -31,18 +32,17 @@ MOST_TO_ASK = 100
 class OpenComparison:
     """Two alternatives of which the run does not show the better one."""
 
-    label: str  # of the pairs: "host > GPU"
-    lead: Lead
-    rival: Rival
-
-    @property
-    def claim(self) -> Claim:
-        return self.rival.claim
+    label: str  # of the pairs and of what is moved: "host > GPU at 128 MiB"
+    claim: Claim
 
     @property
     def cells(self) -> tuple[Result, ...]:
         """The results of both sides."""
-        return (*self.lead.group.cells, *self.rival.group.cells)
+        return tuple(cell for side in self.claim.sides for cell in cells_of(side))
+
+    @property
+    def interfaces(self) -> list[str]:
+        return [cells_of(side)[0].record.interface for side in self.claim.sides]
 
     @property
     def rounds(self) -> int:
@@ -68,6 +68,10 @@ def open_comparisons(index: Index) -> list[OpenComparison]:
 
 
 def _all(index: Index) -> Iterator[OpenComparison]:
+    for found in crossovers(index):
+        for one in found.compared:
+            if is_open(one.claim):
+                yield OpenComparison(f"{PAIR_LABELS[found.place.kind]}, {one.blocks}", one.claim)
     table = headline(index)
     for label, leads in table.rows if table else ():
         for lead in leads:
@@ -76,7 +80,7 @@ def _all(index: Index) -> Iterator[OpenComparison]:
                 for rival in lead.ranking.rivals:
                     if rival.variant.interface not in interfaces and is_open(rival.claim):
                         interfaces.add(rival.variant.interface)
-                        yield OpenComparison(label, lead, rival)
+                        yield OpenComparison(f"{label} at {format_size(lead.size_bytes)}", rival.claim)
 
 
 def is_open(claim: Claim) -> bool:
@@ -86,10 +90,10 @@ def is_open(claim: Claim) -> bool:
     return claim.undecided or max(claim.effect, 1 / claim.effect) > 1 + EQUAL_WITHIN
 
 
-def open_cases(folder: Path) -> list[str]:
-    """Returns the identifiers of the cases that the open comparisons of a run need, each once."""
+def open_cases(folder: Path) -> list[list[str]]:
+    """Returns the identifiers of the cases that each open comparison of a run needs."""
     found = open_comparisons(Index(RunFolder(folder)))
-    return list(dict.fromkeys(cell.record.case_id for one in found for cell in one.cells))
+    return [list(dict.fromkeys(cell.record.case_id for cell in one.cells)) for one in found]
 
 
 def what_is_open(found: Sequence[OpenComparison]) -> str:
@@ -97,7 +101,6 @@ def what_is_open(found: Sequence[OpenComparison]) -> str:
     first = found[0]
     needed = first.rounds_needed
     remedy = f"{needed:.0f} rounds would decide" if needed <= MOST_TO_ASK else "they may be equal"
-    names = f"{first.lead.variant.interface} against {first.rival.variant.interface}"
-    where = f"{first.label} at {format_size(first.lead.size_bytes)}, {names}"
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"{UNDECIDED}: {where} ({ratio_between([first.claim])}; {remedy}){more}"
+    names = " against ".join(first.interfaces)
+    return f"{UNDECIDED}: {first.label}, {names} ({ratio_between([first.claim])}; {remedy}){more}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from byteways.explain.best.usual import how_unusual
 from byteways.explain.claims.claim import TIE, Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.results.summary import Result, ResultGroup, group_by, pool
@@ -151,26 +152,27 @@ def _first(groups: Mapping[Variant, ResultGroup], ways: int) -> Variant:
         led = [same for same in groups if same != steady and _leads(groups, steady, same, ways)]
         if any(same != greatest and not _leads(groups, greatest, same, ways) for same in led):
             greatest = steady
-    return _simplest(groups, greatest, ways)
+    return _most_usual(groups, greatest, ways)
 
 
 def _leads(groups: Mapping[Variant, ResultGroup], one: Variant, other: Variant, ways: int) -> bool:
     return compare(groups[one], groups[other], ways=ways).leads
 
 
-def _simplest(groups: Mapping[Variant, ResultGroup], first: Variant, ways: int) -> Variant:
-    """Returns an alternative with default settings among ties with the best of its interface and memory."""
-    if not _settings(first):
-        return first
-    plain = [
-        same
-        for same in groups
-        if not _settings(same)
-        and (same.interface, same.source, same.destination)
-        == (first.interface, first.source, first.destination)
-        and compare(groups[first], groups[same], ways=ways).verdict == TIE
-    ]
-    return max(plain, key=lambda same: groups[same].value, default=first)
+def _most_usual(groups: Mapping[Variant, ResultGroup], first: Variant, ways: int) -> Variant:
+    """Returns the most usual alternative (usual.py) that ties with the best one and that none leads.
+
+    A comparison that its wide interval leaves undecided makes no tie.
+    """
+    unusual = {same: how_unusual(same, group.cells[0]) for same, group in groups.items()}
+    more_usual = [same for same in groups if unusual[same] < unusual[first]]
+    for same in sorted(more_usual, key=lambda same: (unusual[same], -groups[same].value)):
+        claim = compare(groups[first], groups[same], ways=ways)
+        if claim.verdict == TIE and not claim.undecided:
+            others = (other for other in groups if other not in (first, same))
+            if not any(_leads(groups, other, same, ways) for other in others):
+                return same
+    return first
 
 
 def _settings(variant: Variant) -> bool:

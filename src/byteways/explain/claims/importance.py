@@ -41,7 +41,9 @@ class Priority(Enum):
     DAMAGED_FILES = 890.0
     MISSING_LINK = 880.0
     SLOW_LINK = 870.0
+    # What the run was made for: it comes before all else that the run has, also where a model assumes it.
     REPEATED_STUDY = 850.0
+    BLOCKS = 845.0
     # Something is slower than its equals.
     ODD_PAIR = 799.0
     GRAVE_WARNING = 798.0
@@ -67,7 +69,6 @@ class Priority(Enum):
     SHARED_HOST = 500.0
     BIDIRECTIONAL_SUM = 480.0
     SUBMISSION = 480.0
-    BLOCKS = 478.0
     SHARED_GPU = 470.0
     HALO_TRANSPORT = 466.0
     IN_TURNS = 465.0

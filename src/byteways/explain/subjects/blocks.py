@@ -7,7 +7,7 @@ from math import log
 
 from byteways.explain.best.block_answers import call_ns
 from byteways.explain.best.block_copies import BlockGrid, block_grids
-from byteways.explain.best.crossovers import Crossover, Crossovers, crossovers, sizes_of
+from byteways.explain.best.crossovers import USUAL_MEMORY, Crossover, Crossovers, crossovers, sizes_of
 from byteways.explain.best.decisions import Place
 from byteways.explain.best.wording_blocks import faster_up_to, in_short, never_faster, usual_example, where
 from byteways.explain.claims.finding import Finding, finding
@@ -22,6 +22,12 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS
 from byteways.explain.results.summary import Result, group_by, pool
 from byteways.explain.results.variants import Variant
+from byteways.explain.subjects.block_slowdowns import (
+    BlockSlowdown,
+    block_slowdowns,
+    slowdown_table,
+    slowdown_text,
+)
 from byteways.plan.block_list import BlockList
 from byteways.units import format_size, short_time
 
@@ -48,6 +54,8 @@ def topic(index: Index) -> Topic | None:
     found = crossovers(index)
     if found:
         tables.append(_crossover_table(found))
+    if beside := block_slowdowns(index):
+        tables.append(slowdown_table(beside))
     for job, grid in grids.items():
         suffix = "" if job.is_usual else f", {job}"
         for place in grid.places:
@@ -132,11 +140,13 @@ def _crossover_table(found: Sequence[Crossovers]) -> Table:
 
 def changes(index: Index) -> Iterator[Finding]:
     """Reports for each kind of pair and memory up to which block size the kernel leads the vendor's call."""
+    slower = group_by(block_slowdowns(index), lambda one: one.path)
     for found in crossovers(index):
-        yield _changes(found)
+        beside = [one for path in found.paths for one in slower.get(path, ())]
+        yield _changes(found, beside if found.memory in USUAL_MEMORY else [])
 
 
-def _changes(found: Crossovers) -> Finding:
+def _changes(found: Crossovers, beside: Sequence[BlockSlowdown]) -> Finding:
     nearest = sorted(found.counts, key=lambda one: abs(log(one.count / CHARTED_BLOCKS)))
     told = next((one for one in nearest if one.leading), nearest[0])
     text = faster_up_to if told.leading else never_faster
@@ -151,6 +161,9 @@ def _changes(found: Crossovers) -> Finding:
         f"{format_size(sizes[-1])}: {others}. For {first.blocks} the kernel reaches "
         f"{rate(first.kernel)} GB/s, the call {rate(first.calls)}."
     )
+    if beside:
+        detail += f" {slowdown_text(beside)}"
+        claims += [one.pair.claim for one in beside]
     title = f"{where(found)}: {text(told, found.calls)}"
     return finding(title, detail, Priority.BLOCKS, (first.kernel, first.calls), claims)
 

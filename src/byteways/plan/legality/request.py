@@ -173,7 +173,7 @@ def _pace_mistake(request: Request) -> Mistake | None:
 
 
 def _submit_mistake(request: Request) -> Mistake | None:
-    """Graphs and batches contain a single flow."""
+    """Graphs and batches contain a single flow; a batched call for the blocks of one operation is a call."""
     options, how = request.options, request.options.get("submit", "calls")
     if how == "calls":
         return None
@@ -181,7 +181,8 @@ def _submit_mistake(request: Request) -> Mistake | None:
         return Mistake("submit", "a persistent kernel carries out direct collectives", 'submit = "graph"')
     if INTERFACES[request.interface].between_ranks:
         return _submit_between_ranks(how, options)
-    if request.pattern != "unidirectional":
+    call_each = how == "batch" and moves_blocks(request.interface)
+    if request.pattern != "unidirectional" and not call_each:
         reason = f"a {how} covers one flow, not {request.pattern}"
         return Mistake("submit", reason, 'pattern = "unidirectional"')
     for name in ("copy_engine", "pause_ns"):

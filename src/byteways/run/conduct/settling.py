@@ -1,14 +1,15 @@
 """Further rounds of cases whose comparisons a run has not decided.
 
 The rounds of the suite measure every case. Then only those are repeated that open comparisons need, round by
-round, until nothing is open, a case has MOST_ROUNDS, or the time for it is over. So time goes where it
-decides, and a quiet machine ends after the rounds of the suite. Which comparisons are open is for the caller
-to say: the conductor measures and does not compare.
+round, until nothing is open, a case has MOST_ROUNDS, or the time for it is over. If the time does not hold a
+round of all, the comparisons that the caller names first have it. So time goes where it decides, and a quiet
+machine ends after the rounds of the suite. Which comparisons are open is for the caller to say: the
+conductor measures and does not compare.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,8 +25,8 @@ FURTHER_PART, LEAST_FURTHER_S = 0.25, 2.0
 #: A larger run has no further rounds: to find its open comparisons takes seconds each time.
 MOST_MEASUREMENTS = 20_000
 
-#: Returns the identifiers of the cases that the open comparisons of a run folder need.
-OpenCases = Callable[[Path], Collection[str]]
+#: Returns the identifiers of the cases that each open comparison of a run folder needs, the first one first.
+OpenCases = Callable[[Path], Sequence[Collection[str]]]
 
 
 @dataclass(frozen=True)
@@ -52,18 +53,32 @@ class Settling:
         number = 1 + max((one.round for one in self.planned), default=0)
         left_s = self.left_s
         while LEAST_RANKED <= number < MOST_ROUNDS:
-            wanted = set(open_cases(self.folder))
+            wanted = _within(open_cases(self.folder), least_s, left_s)
             cases = [
                 replace(one, round=number, estimated_s=least_s[name])
                 for name, one in first.items()
                 if name in wanted
             ]
             left_s -= sum(one.estimated_s for one in cases)
-            if not cases or left_s < 0:
+            if not cases:
                 return
             # Neighbours change places, so that a slow drift favours neither side.
             yield cases[:: -1 if number % 2 else 1]
             number += 1
+
+
+def _within(
+    comparisons: Sequence[Collection[str]], estimated_s: Mapping[str, float], left_s: float
+) -> set[str]:
+    """Returns the cases of the comparisons that the time holds, the first ones first."""
+    wanted: set[str] = set()
+    for cases in comparisons:
+        further = {name for name in cases if name in estimated_s} - wanted
+        left_s -= sum(estimated_s[name] for name in further)
+        if left_s < 0:
+            break
+        wanted |= further
+    return wanted
 
 
 def settling(
