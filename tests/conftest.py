@@ -76,6 +76,15 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["BYTEWAYS_CACHE"] = cache
     os.environ["XDG_CACHE_HOME"] = cache
     config.stash[_allowed] = allowed_skips(ALLOWED_SKIPS.read_text(encoding="utf-8"))
+    if runs_tests(config) and __package__:  # test_setup.py copies this file to a folder without the others
+        from tests.native.simulated import start_fork_server  # after the variables above are gone
+
+        config.add_cleanup(start_fork_server())
+
+
+def runs_tests(config: pytest.Config) -> bool:
+    """Whether tests run in this process: that of `pytest -n 2` starts others for them."""
+    return hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

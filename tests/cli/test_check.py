@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shlex
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import xmlschema
 from junitparser import JUnitXml
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -24,6 +24,7 @@ from byteways.report.verdicts.prometheus import prometheus
 from byteways.report.verdicts.slurm import drain_line
 from tests.changed import replace
 from tests.cli.called import byteways
+from tests.lazily import Lazily
 from tests.report import sample_run
 from tests.report.run_builder import HOSTILE, Builder
 from tests.unit.test_checks import against
@@ -32,7 +33,11 @@ from tests.unit.test_comparison import pairs_run as early_pairs_run
 
 #: The current method: results of older ones may not count.
 METHOD = METHOD_CHANGES[-1][0]
-SCHEMA = xmlschema.XMLSchema(Path(__file__).parents[1] / "report" / "junit.xsd")
+
+
+@functools.cache
+def schema() -> Any:
+    return Lazily("xmlschema").XMLSchema(Path(__file__).parents[1] / "report" / "junit.xsd")
 
 
 def pairs_run(*words: Any, **more: Any) -> Builder:
@@ -94,7 +99,7 @@ def test_files_are_valid(runs: tuple[str, str, str], tmp_path: Path) -> None:
     xml, metrics = tmp_path / "j.xml", tmp_path / "p.prom"
     words = ["--junit", str(xml), "--prometheus", str(metrics)]
     assert main(["check", runs[2], "--against", runs[0], *words]) == 1
-    SCHEMA.validate(str(xml))
+    schema().validate(str(xml))
     (suite,) = JUnitXml.fromfile(str(xml))
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (27, 14, 0, 1)
     assert sum(bool(case.result) and case.result[0].type == "FAIL" for case in suite) == 14
@@ -118,7 +123,7 @@ def test_files_are_valid(runs: tuple[str, str, str], tmp_path: Path) -> None:
     assert (whole.labels["cases"], whole.value) == ("all", VERDICT_CODES[FAIL])
     assert families["byteways_check_run_timestamp_seconds"].samples[0].value == 1767323101
     assert main(["check", runs[1], "--against", runs[0], *words]) == 0
-    SCHEMA.validate(str(xml))
+    schema().validate(str(xml))
     families = {one.name: one for one in text_string_to_metric_families(metrics.read_text())}
     assert families["byteways_check_passed"].samples[0].value == 1
     assert families["byteways_check_verdict"].samples[0].value == VERDICT_CODES[PASS]
@@ -131,7 +136,7 @@ def test_hostile_names(tmp_path: Path) -> None:
     name = f'{HOSTILE}"\\\n\x00\ud800'
     cases = tuple(replace(one, case=name) for one in found.cases)
     found = replace(found, cases=cases, against=name, host=HOSTILE)
-    SCHEMA.validate(junit(found))
+    schema().validate(junit(found))
     told = list(text_string_to_metric_families(prometheus(found)))
     assert {sample.labels["against"] for one in told for sample in one.samples} == {name}
     assert shlex.split(drain_line(found, HOSTILE))[2] == f"nodename={HOSTILE}"

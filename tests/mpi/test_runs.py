@@ -25,7 +25,7 @@ SUITE = """
 name = "toy"
 title = "Messages and collectives of a few sizes"
 rounds = 1
-case_budget_s = 0.05
+case_budget_s = 0.02
 precision = 0.5
 
 [[sweep]]
@@ -135,9 +135,13 @@ SENDING_CASES = 4 + 1 + 2 + 1 + 5
 MARK = "BYTEWAYS_TEST_FOLDER"
 
 
-def command(installation: jobs.Installation, tmp_path: Path, *more: str) -> list[str]:
+#: Budget of a case in SUITE, and where a rank ends in the middle: long enough to be found.
+BUDGET, LONGER = "case_budget_s = 0.02", "case_budget_s = 0.05"
+
+
+def command(installation: jobs.Installation, tmp_path: Path, *more: str, budget: str = BUDGET) -> list[str]:
     suite = tmp_path / "toy.toml"
-    suite.write_text(SUITE, encoding="utf-8")
+    suite.write_text(SUITE.replace(BUDGET, budget), encoding="utf-8")
     launcher = f"{installation.mpiexec} -n {{ranks}}"
     program = [sys.executable, "-m", "byteways", "run", str(suite), "--out", str(tmp_path / "R")]
     return [*program, "--ranks", "2", "--launcher", launcher, "--no-report", *more]
@@ -306,7 +310,7 @@ def test_a_rank_that_is_killed_costs_one_case(installation: jobs.Installation, t
     """Catches a killed rank that ends the run or is not named, and ranks that are left over."""
     jobs.require(installation)
     run = subprocess.Popen(
-        command(installation, tmp_path, *FEW),
+        command(installation, tmp_path, *FEW, budget=LONGER),
         env=environment(tmp_path),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -385,7 +389,7 @@ def test_a_stopped_rank_costs_one_case(tmp_path: Path, monkeypatch: pytest.Monke
         victims.append(max(ranks_of(tmp_path)))
         os.kill(victims[0], signal.SIGSTOP)
 
-    words = command(jobs.MPICH, tmp_path, *FEW)[3:]
+    words = command(jobs.MPICH, tmp_path, *FEW, budget=LONGER)[3:]
     for name, value in environment(tmp_path).items():
         monkeypatch.setenv(name, value)
     threading.Thread(target=stop, daemon=True).start()

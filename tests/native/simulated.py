@@ -11,9 +11,11 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
+from unittest import mock
 
 from byteways import _core
 from byteways.run.shared.simulator import simulator_path
+from tests.fork_server import ForkServer
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 GB = 1e9
@@ -225,33 +227,55 @@ def _end_after_limit() -> None:
     signal.alarm(LIMIT_S + 2)
 
 
+def _answer(action: Callable[[], Any], writer: int) -> None:
+    """Writes what the action returns, or how it failed, and ends this process."""
+    _end_after_limit()
+    try:
+        answer = {"answer": action()}
+    except BaseException:
+        answer = {"failure": traceback.format_exc()}
+    with os.fdopen(writer, "w") as pipe:
+        json.dump(answer, pipe)
+    os._exit(0)
+
+
+#: Forks in place of pytest's process, where `start_fork_server` was called.
+_server: ForkServer | None = None
+
+
+def start_fork_server() -> Callable[[], None]:
+    """Starts the server of `apart` while this process is small; returns what ends it."""
+    global _server
+    _server = ForkServer(_answer)
+    return _server.end
+
+
 def apart(action: Callable[[], Any], environment: Mapping[str, str] | None = None) -> Any:
     """What `action` returns in a forked process with these variables added."""
+    with mock.patch.dict(os.environ, environment or {}):
+        status, text = (_server and _server.call(action)) or _forked(action)
+    assert status == 0 and text, f"the process ended with {status}"
+    answer = json.loads(text)
+    assert "failure" not in answer, answer["failure"]
+    return answer["answer"]
+
+
+def _forked(action: Callable[[], Any]) -> tuple[int, str]:
+    """Status and output of a process that is forked from this one."""
     reader, writer = os.pipe()
     # The child never collects garbage of the parent: native threads that it would wait for were not forked.
     # Python may collect before the child runs its first line: hooks after a fork allocate.
     gc.freeze()
     child = os.fork()
     if child == 0:
-        _end_after_limit()
         os.close(reader)
-        os.environ.update(environment or {})
-        try:
-            answer = {"answer": action()}
-        except BaseException:
-            answer = {"failure": traceback.format_exc()}
-        with os.fdopen(writer, "w") as pipe:
-            json.dump(answer, pipe)
-        os._exit(0)
+        _answer(action, writer)
     gc.unfreeze()
     os.close(writer)
     with os.fdopen(reader) as pipe:
         text = pipe.read()
     _, status = os.waitpid(child, 0)
-    assert status == 0 and text, f"the process ended with {status}"
-    answer = json.loads(text)
-    assert "failure" not in answer, answer["failure"]
-    return answer["answer"]
+    return status, text
 
 
 def options(**values: Any) -> _core.MeasureOptions:

@@ -102,7 +102,7 @@ def test_a_team_starts_on_this_machine() -> None:
     """Catches a host kernel that is not found, or leaves no stamp."""
     session = _core.Session(gpus=False)
     word = session.allocate("cpu0", "pageable", 8, "cpu0")
-    options = toy.options(budget_s=0.05)
+    options = toy.options(budget_s=0.02, max_samples=10)
     measured = session.measure([_core.Flow(word, word, "cpu0", "launch", 8, threads=2)], options)
     assert measured.verified
     assert measured.time_ns.median > 0

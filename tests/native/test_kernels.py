@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import re
 import subprocess
@@ -28,7 +29,18 @@ def architecture(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def ptx(architecture: str) -> dict[str, str]:
-    return _core.compile_kernels(architecture, library_directories())
+    """Every source as PTX. The module has the sources in it, so that it stands for them."""
+
+    def make(path: Path) -> None:
+        path.write_text(json.dumps(_core.compile_kernels(architecture, library_directories())))
+
+    inputs = [architecture, digest([nvrtc()]), Path(_core.__file__)]
+    found: dict[str, str] = json.loads(cached(f"kernels.{architecture}.json", inputs, make).read_text())
+    return found
+
+
+def nvrtc() -> Path:
+    return next(file for folder in library_directories() for file in Path(folder).glob("libnvrtc.so.*"))
 
 
 #: Whose instructions are looked at: a disassembler takes longer to start than to do it.
@@ -53,9 +65,8 @@ DISASSEMBLED = tuple(
 @pytest.fixture(scope="module")
 def machine_code() -> dict[tuple[str, str], Path]:
     """Every source for every architecture, compiled to what a driver loads, side by side."""
-    found = [file for folder in library_directories() for file in Path(folder).glob("libnvrtc.so.*")]
-    compiler = RuntimeCompiler(ctypes.CDLL(str(found[0])), "nvrtc")
-    inputs = [str(compiler.version()), digest([found[0]]), *(NATIVE / name for name in HEADERS)]
+    compiler = RuntimeCompiler(ctypes.CDLL(str(nvrtc())), "nvrtc")
+    inputs = [str(compiler.version()), digest([nvrtc()]), *(NATIVE / name for name in HEADERS)]
 
     def build(job: tuple[str, str]) -> Path:
         source, architecture = job

@@ -10,7 +10,7 @@ from byteways import _core
 from tests.native import simulated as toy
 from tests.native.simulated import FIXED_NS, MIB, RATES
 
-SIZE = 64 * MIB
+SIZE = 8 * MIB
 
 
 def flow(

@@ -5,6 +5,7 @@ What the other rank says has to decide: a decision that this rank takes alone fa
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -349,6 +350,11 @@ def test_every_question_may_be_answered_by_a_failure(
             assert result["unsupported"], question
 
 
+@functools.cache
+def failing_of_itself(lost_after: int) -> tuple[str, list[str]]:
+    return failing(lost_after)
+
+
 def failing(
     lost_after: int, rank: int = 0, fails_at: str = "", script: Script | None = None
 ) -> tuple[str, list[str]]:
@@ -382,7 +388,7 @@ def test_a_failure_of_this_rank_is_told_in_every_phase() -> None:
     wanted = {"preparation", "warm-up", "verification of the warm-up", "engine", "sampling"}
     phases: dict[str, int] = {}
     for lost_after in range(1, 300):
-        message, asked = failing(lost_after)
+        message, asked = failing_of_itself(lost_after)
         if message and asked:
             phases.setdefault(asked[-1], lost_after)
         if wanted <= set(phases):
@@ -396,6 +402,6 @@ def test_a_failure_of_this_rank_is_told_in_every_phase() -> None:
 def test_one_rank_with_pages_that_move_makes_all_probe() -> None:
     """Catches an operation that ranks with managed pages run, untimed, and the others do not."""
     # The first operation after the place of the probe: what is lost there is lost in a probe if there is one.
-    after = next(number for number in range(100, 400) if failing(number)[1][-1:] == ["guards"])
+    after = next(number for number in range(100, 400) if failing_of_itself(number)[1][-1:] == ["guards"])
     message, asked = failing(after, script={"pages that may move": YES})
     assert "gpu0" in message and asked[-1] == "residency"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-import pytest
+from unittest import mock
 
 from assumed_numbers import Machine, numbers_of, only_assumed
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.run.shared.request import CaseRequest
 from byteways.simulate import load
 from byteways.simulate.basis import rests_on
+from tests.native.simulated import apart
 
 MIB = 2**20
 
@@ -42,25 +41,32 @@ MOVED = {
 }
 
 
-@cache
-def machine() -> Machine:
-    return Machine(load("h200-x4"), REQUESTS)
-
-
 def test_numbers_changed_together_are_told_apart() -> None:
     """Catches a search that names another number, or drops one, and a rule that leaves out a number."""
+
+    def search() -> list[tuple[str, str]]:
+        machine = Machine(load("h200-x4"), REQUESTS)
+        missing = machine.missing([*MOVED], range(len(REQUESTS)))
+        for one in missing:
+            assert "assumed" in rests_on(one.case, only_assumed(machine.model, one.key))
+        return [(one.key, one.case.interface) for one in missing]
+
     found: dict[str, set[str]] = {}
-    for one in machine().missing([*MOVED], range(len(REQUESTS))):
-        found.setdefault(one.key, set()).add(one.case.interface)
-        assert "assumed" in rests_on(one.case, only_assumed(machine().model, one.key))
+    for key, interface in apart(search):
+        found.setdefault(key, set()).add(interface)
     assert found == MOVED
 
 
-def test_a_case_that_does_not_list_its_number_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_case_that_does_not_list_its_number_is_found() -> None:
     """Catches a check that passes whatever records say."""
-    monkeypatch.setattr("assumed_numbers.numbers_behind", lambda case, model: frozenset())
-    (group,) = [group for group in machine().unlisted(["calls.event_ns"]) if group[0]]
-    assert [one.case.interface for one in machine().missing(*group)] == ["event"]
+
+    def check() -> list[str]:
+        machine = Machine(load("h200-x4"), REQUESTS)
+        with mock.patch("assumed_numbers.numbers_behind", lambda case, model: frozenset()):
+            (group,) = [group for group in machine.unlisted(["calls.event_ns"]) if group[0]]
+        return [one.case.interface for one in machine.missing(*group)]
+
+    assert apart(check) == ["event"]
 
 
 def test_every_table_of_a_model_is_changed() -> None:

@@ -7,7 +7,6 @@ import io
 import json
 from typing import Any
 
-import polars
 import pytest
 
 from byteways.record import columns
@@ -17,7 +16,10 @@ from byteways.record.record import Record
 from byteways.record.samples import Samples
 from byteways.record.warnings import Warning
 from tests.changed import replace
+from tests.lazily import Lazily
 from tests.report import sample_run
+
+polars = Lazily("polars")
 
 HEADER = (
     "case_id,round,sweep,category,interface,executor,access,pattern,path,source,destination,size_bytes,cache,"
@@ -121,7 +123,7 @@ def test_every_column_exists_in_the_schema() -> None:
             assert place[1] in times["properties"]
 
 
-def frame_of(build: sample_run.Builder) -> tuple[polars.DataFrame, dict[str, Any]]:
+def frame_of(build: sample_run.Builder) -> tuple[Any, dict[str, Any]]:
     """The file read back, and the manifest in it."""
     out = io.BytesIO()
     FORMATS["parquet"].write(build.manifest(), build.records, out, samples_of)

@@ -8,9 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import pandas
-import polars
 import pytest
 
 from byteways.errors import BytewaysError
@@ -28,8 +25,11 @@ from byteways.record.exporters import FORMATS
 from byteways.record.frame import frame
 from byteways.record.samples import Samples
 from tests.changed import replace
+from tests.lazily import Lazily
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import MIB, Builder
+
+duckdb, pandas, polars = Lazily("duckdb"), Lazily("pandas"), Lazily("polars")
 
 DUCKDB = {
     INTEGER_KIND: "BIGINT",

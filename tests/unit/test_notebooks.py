@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient.exceptions import CellExecutionError
 
-import run_notebooks
 from byteways.cli.screens import Notebook, Status
+from tests.lazily import Lazily
 from tests.unit.test_docs import ROOT, anchors
 from unpack_examples import unpack
+
+nbformat, run_notebooks = Lazily("nbformat"), Lazily("run_notebooks")
 
 NOTEBOOKS = sorted((ROOT / "docs").rglob("*.ipynb"))
 
@@ -58,7 +58,7 @@ def test_a_failing_cell_fails(tmp_path: Path) -> None:
     ]
     path = tmp_path / "failing.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-    with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
+    with pytest.raises(Lazily("nbclient.exceptions").CellExecutionError, match="ZeroDivisionError"):
         run_notebooks.executed(path)
 
 

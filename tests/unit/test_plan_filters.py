@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError, ExitStatus
-from byteways.plan.case import Case
+from byteways.plan.case import Case, PlannedCase
 from byteways.plan.filter_keys import KEYS
 from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.interfaces import INTERFACES, OPTIONS
@@ -20,7 +22,11 @@ from tests.unit.planning import plan
 
 MACHINE = machines.h200x4()
 QUICK = load("quick")
-ALL = plan(QUICK, *MACHINE, budget_s=3600)
+
+
+@functools.cache
+def all_of_quick() -> Sequence[PlannedCase]:
+    return plan(QUICK, *MACHINE, budget_s=3600)
 
 
 def kept(*only: str, sizes: str | None = None) -> list[Case]:
@@ -58,8 +64,8 @@ def kept(*only: str, sizes: str | None = None) -> list[Case]:
 )
 def test_only(only: str, condition: object) -> None:
     """Catches a key that filters by something else, or a value that is split where a path has its comma."""
-    expected = [entry.case for entry in ALL if condition(entry.case)]  # type: ignore[operator]
-    assert 0 < len(expected) < len(ALL)
+    expected = [entry.case for entry in all_of_quick() if condition(entry.case)]  # type: ignore[operator]
+    assert 0 < len(expected) < len(all_of_quick())
     assert {case.case_id for case in kept(only)} == {case.case_id for case in expected}
 
 
@@ -82,7 +88,7 @@ devices = st.sampled_from(["gpu0", "gpu1", "gpu*", "*", "cpu0", "gpu[12]"])
 def test_keys_are_combined_by_and(interface: str, source: str, destination: str) -> None:
     """Catches a condition of one --only that is dropped."""
     lets = only_filter([f"interface={interface},path={source}>{destination}"])
-    for entry in ALL:
+    for entry in all_of_quick():
         path = f"{source}>{destination}"
         wanted = fnmatchcase(entry.case.interface, interface) and fnmatchcase(entry.case.path, path)
         assert lets(entry.case, entry.sweep) == wanted
@@ -124,7 +130,7 @@ def test_an_unknown_key_lists_the_keys() -> None:
 
 def test_sizes_that_the_suite_lacks_are_measured() -> None:
     """Catches a size by name that is refused because no sweep has it, or no selected one."""
-    assert 2**28 in {entry.case.size_bytes for entry in ALL}
+    assert 2**28 in {entry.case.size_bytes for entry in all_of_quick()}
     assert 2**28 not in {case.size_bytes for case in kept("interface=copy")}
     per_size = Counter(case.size_bytes for case in kept("interface=copy", sizes="10MB, 3MiB,256MiB,1GiB"))
     assert {*per_size} == {10_000_000, 3 * 2**20, 2**28, 2**30}
@@ -155,10 +161,7 @@ def test_a_filter_that_matches_nothing_says_what_would() -> None:
 
 
 #: The cases of suites with many options and variables.
-OF_OPTIONS = {
-    name: [entry.case for entry in plan(load(name), *MACHINE)]
-    for name in ("algorithms", "collectives", "halo", "launch-modes", "saturation")
-}
+OF_OPTIONS = ("algorithms", "collectives", "halo", "launch-modes", "saturation")
 
 
 def kept_of(name: str, *only: str) -> list[Case]:
@@ -172,7 +175,7 @@ def as_text(value: object) -> str:
 @pytest.mark.parametrize("name", OF_OPTIONS)
 def test_each_option_and_variable_of_a_suite_is_a_key(name: str) -> None:
     """Catches an option or a variable that no filter knows, and one that selects cases of another value."""
-    cases = {case.case_id: case for case in OF_OPTIONS[name]}
+    cases = {case.case_id: case for case in kept_of(name)}
     axes = {(key, as_text(value)) for case in cases.values() for key, value in case.options.items()}
     settings = {pair for case in cases.values() for pair in case.environment.items()}
     assert axes | settings
@@ -191,7 +194,7 @@ def test_each_option_and_variable_of_a_suite_is_a_key(name: str) -> None:
 def test_a_case_has_the_default_of_an_option_that_it_leaves_out() -> None:
     """Catches defaults that select nothing, or cases whose interface has no such option."""
     chosen = {case.case_id: case for case in kept_of("collectives", "in_place=no")}
-    everything = {case.case_id: case for case in OF_OPTIONS["collectives"]}
+    everything = {case.case_id: case for case in kept_of("collectives")}
     takes = {one for one, case in everything.items() if "in_place" in INTERFACES[case.interface].takes}
     written = {one for one, case in everything.items() if "in_place" in case.options}
     assert chosen.keys() == takes - written
