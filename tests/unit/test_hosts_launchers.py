@@ -229,8 +229,8 @@ def test_the_line_of_a_launcher_that_tells_what_is_wrong(said: str, line: str) -
 def test_hosts_outside_of_the_allocation_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Catches a run that is resumed in a job with other nodes: srun refuses each of its hosts, and nothing says
-    what to do.
+    """Catches a run that is resumed in a job with other nodes: srun refuses each of its hosts, and nothing
+    says what to do.
     """
     monkeypatch.setenv("PATH", str(tmp_path))
     said: list[str] = []
