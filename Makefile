@@ -57,7 +57,7 @@ test-bare: ## `make run` and `make test` on a machine with Python, a compiler an
 
 test-hosts: develop ## setup, then tests between network namespaces as hosts; needs root (ARGS='-k sixty' for 64 hosts)
 	@test "$$(id -u)" = 0 || { echo "network namespaces need root: sudo make test-hosts" >&2; exit 1; }
-	@$(BIN)/python -m pytest -n 0 -s -m 'hosts and not gpu' tests/hosts $(or $(ARGS),-k 'not sixty')
+	@$(BIN)/python -m pytest -n 0 -s -rs -m 'hosts and not gpu' tests/hosts $(or $(ARGS),-k 'not sixty')
 
 test-slow: develop ## setup, then the slow tests: packaging, and the report in a browser
 	@+$(LOCKED) $(VENV)/releasing

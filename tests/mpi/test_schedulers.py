@@ -26,14 +26,16 @@ done
 wait
 """
 SRUN = """#!/bin/sh
-echo "srun $1 $2 $3 $4 $5 $6 $7" >> {log}
-overlap=
+echo "srun $1 $2 $3 $4 $5 $6 $7 $8 $9 ${10}" >> {log}
+overlap= overcommit=
 while :; do
   case "$1" in
     -n) ranks=$2; shift 2;;
     -N) test "$2" = 1 || { echo "srun: error: $2 nodes are not in this allocation" >&2; exit 1; }; shift 2;;
     --overlap) overlap=yes; shift;;
-    --cpu-bind=none|--kill-on-bad-exit=1) shift;;
+    --overcommit) overcommit=yes; shift;;
+    --cpu-bind=none|--kill-on-bad-exit=1|--nodelist=n2) shift;;
+    --ntasks-per-node=*) test "${1#*=}" = "$ranks" || exit 1; shift;;
     -*) echo "srun: unrecognized option '$1'" >&2; exit 1;;
     *) break;;
   esac
@@ -42,12 +44,43 @@ if [ "$SLURM_STEP_ID" ] && [ ! "$overlap" ]; then
   echo "srun: Job 7 step creation temporarily disabled, retrying (Requested nodes are busy)" >&2
   exec sleep 1000
 fi
+if [ ! "$overcommit" ]; then  # salloc -N 2 gives each node one CPU
+  echo "srun: error: Unable to create step for job 7: More processors requested than permitted" >&2
+  exit 1
+fi
 """
+#: flux-run(1), flux-shell(1): `--exclusive` needs `--nodes`, options for each resource exclude `--ntasks`,
+#: and tasks that ask for no GPU see none unless the shell's plugin is off.
 FLUX = """#!/bin/sh
-echo "flux $1 $2 $3" >> {log}
+echo "flux $*" | sed 's/ [^ ]*python.*//' >> {log}
 test "$1" = run || { echo "flux: ERROR: no such command $1" >&2; exit 1; }
-test "$2" = -n || { echo "flux-run: ERROR: unrecognized argument $2" >&2; exit 1; }
-ranks=$3; shift 3
+shift
+nodes= exclusive= hides=yes binds=yes
+while :; do
+  case "$1" in
+    -n) ranks=$2; shift 2;;
+    -N) nodes=$2; shift 2;;
+    --exclusive) exclusive=yes; shift;;
+    -o)
+      case "$2" in
+        gpu-affinity=off) hides=;;
+        cpu-affinity=off) binds=;;
+        mpibind=off) ;;
+        *) echo "flux-shell: FATAL: unknown option $2" >&2; exit 1;;
+      esac
+      shift 2;;
+    --tasks-per-node=*) echo "flux-run: ERROR: Per-resource options can't be used with per-task options" >&2
+      exit 1;;
+    -*) echo "flux-run: ERROR: unrecognized argument $1" >&2; exit 1;;
+    *) break;;
+  esac
+done
+if [ "$exclusive" ] && [ ! "$nodes" ]; then
+  echo "flux-run: ERROR: --exclusive can only be set with a node count" >&2
+  exit 1
+fi
+[ ! "$hides" ] || export CUDA_VISIBLE_DEVICES=-1
+echo "GPUs ${CUDA_VISIBLE_DEVICES-all} cores ${binds:-all}" >> {log}.tasks
 """
 VARIABLES = {
     "srun": "SLURM_PROCID=$PMI_RANK SLURM_NTASKS=$PMI_SIZE SLURM_STEP_NUM_TASKS=$PMI_SIZE SLURM_STEP_ID=1",
@@ -55,7 +88,14 @@ VARIABLES = {
 }
 #: byteways itself runs in a step of one task: srun --pty bash.
 ALLOCATION = {
-    "srun": {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "1", "SLURM_PROCID": "0"},
+    "srun": {
+        "SLURM_JOB_ID": "7",
+        "SLURM_JOB_NODELIST": "n[1-2]",
+        "SLURMD_NODENAME": "n2",
+        "SLURM_STEP_ID": "0",
+        "SLURM_STEP_NUM_TASKS": "1",
+        "SLURM_PROCID": "0",
+    },
     "flux": {"FLUX_URI": "local:///run/flux/local"},
 }
 
@@ -87,15 +127,24 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 @pytest.mark.parametrize(
     ("name", "head", "line"),
     [
-        ("srun", SRUN, "srun -n 2 --cpu-bind=none --kill-on-bad-exit=1 --overlap -N 1"),
-        ("flux", FLUX, "flux run -n 2"),
+        (
+            "srun",
+            SRUN,
+            "srun -n 2 --cpu-bind=none --kill-on-bad-exit=1 --overlap --overcommit "
+            "-N 1 --ntasks-per-node=2 --nodelist=n2",
+        ),
+        (
+            "flux",
+            FLUX,
+            "flux run -n 2 --exclusive -o gpu-affinity=off -o cpu-affinity=off -o mpibind=off -N 1",
+        ),
     ],
 )
 def test_ranks_are_started_by_the_scheduler(
     run: Run, tmp_path: Path, name: str, head: str, line: str
 ) -> None:
-    """Catches a line that the scheduler's launcher refuses, one with which it waits for its own step, and
-    ranks that do not meet.
+    """Catches a line that the scheduler's launcher refuses, one with which it waits for its own step, tasks
+    that see no GPU, and ranks that do not meet.
     """
     tail = CONNECTED.format(mpiexec=jobs.MPICH.mpiexec, variables=VARIABLES[name])
     status, said, called = run(name, head + tail)
@@ -103,6 +152,8 @@ def test_ranks_are_started_by_the_scheduler(
     records = RunFolder(tmp_path / "R").records
     assert len(records) == 1 + 3 and all(one.status == "measured" and one.verified for one in records)
     assert set(called.splitlines()) == {line}
+    if name == "flux":
+        assert set((tmp_path / "log.tasks").read_text().splitlines()) == {"GPUs all cores all"}
 
 
 def test_tasks_that_no_pmi_connects(run: Run, tmp_path: Path) -> None:

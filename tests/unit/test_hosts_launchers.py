@@ -11,15 +11,17 @@ import pytest
 from byteways.errors import BytewaysError
 from byteways.run.hosts import launchers, reach, states
 from byteways.run.hosts.facts import cores_of_rank, ends_of, number_on_host, placed, sharing
-from byteways.run.hosts.launchers import find_hosts_launcher
+from byteways.run.hosts.job import HostsJob
+from byteways.run.hosts.launchers import HostsLauncher, find_hosts_launcher
+from byteways.run.shared.allocation import Allocation
 from byteways.run.shared.launchers import Launcher
 from byteways.topology.model import Device, Link, Nic, Topology
 
 FAMILIES = [
     ("MPICH", ("mpiexec", "-n", "{ranks}"), "mpiexec -n N -f F -ppn R P"),
     ("Open MPI", ("mpirun", "-n", "{ranks}"), "mpirun -n N --hostfile F --map-by ppr:R:node P"),
-    ("Slurm", ("srun", "-n", "{ranks}"), "srun -n N --nodelist=F --ntasks-per-node=R P"),
-    ("Flux", ("flux", "run", "-n", "{ranks}"), "flux run -n N --requires=host:a,b --tasks-per-node=R P"),
+    ("Slurm", ("srun", "-n", "{ranks}"), "srun -n N -N 2 --nodelist=F --ntasks-per-node=R P"),
+    ("Flux", ("flux", "run", "-n", "{ranks}"), "flux run -n N -N 2 --requires=host:a,b P"),
 ]
 
 
@@ -29,7 +31,7 @@ def test_families(monkeypatch: pytest.MonkeyPatch, name: str, words: tuple[str, 
     monkeypatch.setattr(launchers, "find_launcher", lambda given=None: Launcher(name, words))
     for each in (1, 4):
         found = find_hosts_launcher(ranks_per_host=each)
-        wanted = line.replace("N", str(2 * each)).replace("R", str(each))
+        wanted = line.replace("-n N", f"-n {2 * each}").replace("R", str(each))
         assert " ".join(found.line(["a", "b"], Path("F"), ["P"])) == wanted
     assert find_hosts_launcher(ranks_per_host=1).worker_words(["a", "b"]) == ["--ranks", "2"]
     told = find_hosts_launcher(ranks_per_host=4).worker_words(["a", "b"])
@@ -140,7 +142,7 @@ def test_words_for_one_host_are_left_out(monkeypatch: pytest.MonkeyPatch) -> Non
     found = Launcher("Slurm", ("srun", "--overlap"), one_host_words=("-N", "1"))
     monkeypatch.setattr(launchers, "find_launcher", lambda given=None: found)
     line = find_hosts_launcher().line(["a"], Path("F"), ["P"])
-    assert line == ["srun", "--overlap", "--nodelist=F", "--ntasks-per-node=1", "P"]
+    assert line == ["srun", "--overlap", "-N", "1", "--nodelist=F", "--ntasks-per-node=1", "P"]
 
 
 def test_ranks_are_placed_by_name() -> None:
@@ -202,3 +204,43 @@ def test_an_end_is_known_by_its_identity_and_limited_by_the_narrowest_link() -> 
     with pytest.raises(KeyError):
         ends_of(topology, "gpu7")
     assert "no network interface" in ends_of(Topology("n0", devices), "cpu0")["peak_source"]
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        (
+            "srun: cluster configuration lacks support for cpu binding\n"
+            "srun: error: Unable to create step for job 13: Requested node configuration is not available\n",
+            "srun: error: Unable to create step for job 13: Requested node configuration is not available",
+        ),
+        (
+            "\nssh: connect to host n3: No route to host\nmpiexec failed\n",
+            "ssh: connect to host n3: No route to host",
+        ),
+        ("", ""),
+    ],
+)
+def test_the_line_of_a_launcher_that_tells_what_is_wrong(said: str, line: str) -> None:
+    """Catches a warning that is given as the reason, in place of the error behind it."""
+    assert reach._telling_line(said) == line
+
+
+def test_hosts_outside_of_the_allocation_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a run that is resumed in a job with other nodes: srun refuses each of its hosts, and nothing
+    says what to do.
+    """
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said: list[str] = []
+    launcher = HostsLauncher(Launcher("Slurm", ("srun",)))
+    job = HostsJob(tmp_path, ["n1.site.org", "n2", "n7"], launcher, said.append, lambda: None)
+    job.leave_out_others(Allocation("12", "n[1-2]", 1, "n1"))
+    assert job.live == ["n1.site.org", "n2"] and job.left_out == {
+        "n7": "it is no node of Slurm job 12 (n[1-2])"
+    }
+    job = HostsJob(tmp_path, ["n1", "n2"], launcher, said.append, lambda: None)
+    with pytest.raises(BytewaysError, match="fewer than two hosts are left") as error:
+        job.leave_out_others(Allocation("12", "n[2-3]", 1, "n2"))
+    assert error.value.hint == "sbatch --nodelist=n1,n2 starts a job on the hosts of this run"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 from collections import Counter
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from byteways.errors import BytewaysError
-from byteways.plan.hosts.names import Host, read_hosts
+from byteways.plan.hosts.names import Host, expand, hosts_of, read_hosts
 from byteways.plan.hosts.places import seats_of
 from byteways.plan.hosts.plan import make_hosts_plan
 from byteways.plan.hosts.rule import DEFAULT_EACH, PairRule, Tournament
@@ -133,6 +134,72 @@ def test_a_file_of_hosts(tmp_path: Path) -> None:
         Host("x1000c0s0b0n0"),
         Host("10.1.2.3", "switch_2"),
     )
+    path.write_text("n[1-2]-ib,login switch1\nn[08-10]\n")
+    assert read_hosts(path) == (
+        *(Host(name, "switch1") for name in ("n1-ib", "n2-ib", "login")),
+        *(Host(name) for name in ("n08", "n09", "n10")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("n[1-2]", "n1 n2"),
+        ("n[01-03,7]-ib", "n01-ib n02-ib n03-ib n7-ib"),
+        ("r[1-2]n[8-10],login", "r1n8 r1n9 r1n10 r2n8 r2n9 r2n10 login"),
+        ("n[098-101]", "n098 n099 n100 n101"),
+        ("a,b", "a b"),
+    ],
+)
+def test_compressed_lists_of_hosts(tmp_path: Path, text: str, names: str) -> None:
+    """Catches zeros in front that are lost, a comma within a bracket that separates names, and an option that
+    is taken for a file.
+    """
+    assert expand(text) == names.split()
+    assert hosts_of(text) == tuple(Host(name) for name in names.split())
+    path = tmp_path / "nodes.txt"
+    path.write_text("n0\nn1\n")
+    assert hosts_of(str(path)) == (Host("n0"), Host("n1"))
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    numbers=some.lists(some.integers(0, 999), min_size=1, max_size=20, unique=True), width=some.integers(1, 5)
+)
+def test_any_list_of_numbers_is_expanded(numbers: list[int], width: int) -> None:
+    """Catches a number that is lost, doubled or written with another width."""
+    words = [f"{number:0{width}d}" for number in numbers]
+    assert expand(f"n[{','.join(words)}]x") == [f"n{word}x" for word in words]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("n[1-2", "a bracket that is not closed"),
+        ("n1],n2", "not opened"),
+        ("n[[1-2]]", "within another"),
+        ("n[2-1]", "the range 2-1 in 'n\\[2-1\\]' counts down"),
+        ("n[a-b]", "'a-b' in .* is neither a number nor a range such as 1-4"),
+        ("n[1,]", "'' in .* is neither a number"),
+        ("n[1-9999999]", "names more than 100,000 hosts"),
+        ("n[1-999]m[1-999]", "names more than 100,000 hosts"),
+        ("n1,n1", "host 'n1' appears twice"),
+        ("n1,,n2", "'' is not a name"),
+        ("n1,$(id)", "is not a name"),
+    ],
+)
+def test_wrong_lists_of_hosts(text: str, cause: str) -> None:
+    """Catches a list that names other hosts than it says, and one that fills the memory."""
+    with pytest.raises(BytewaysError, match="cannot read the hosts") as error:
+        hosts_of(text)
+    assert re.search(cause, error.value.cause or "") and "n[01-03,7]-ib" in (error.value.hint or "")
+
+
+def test_a_list_of_one_host() -> None:
+    """Catches a tournament of one, and a list longer than a path that ends in a traceback."""
+    with pytest.raises(BytewaysError, match="has one host, and a pair needs two"):
+        hosts_of("n[1]")
+    assert len(hosts_of(",".join(f"node{number:05d}" for number in range(2000)))) == 2000
 
 
 @pytest.mark.parametrize(
@@ -146,6 +213,8 @@ def test_a_file_of_hosts(tmp_path: Path) -> None:
         ("n0\nn1;reboot\n", ":2: 'n1;reboot' is not a name"),
         ("n0\nn1 $(id)\n", ":2: '\\$\\(id\\)' is not a name"),
         ("n0\n" + "n" * 300, ":2: 'n+' is not a name"),
+        ("n0\nn[1-2\n", ":2: 'n\\[1-2' has a bracket that is not closed"),
+        ("n[0-1]\nn1 switch\n", ":2: host 'n1' appears twice"),
     ],
 )
 def test_wrong_files_of_hosts(tmp_path: Path, text: str, said: str) -> None:

@@ -46,8 +46,9 @@ def test_families(
     assert found.oversubscribed_environment.get(yielding.get(name, "")) == ("1" if name in yielding else None)
 
 
-SRUN = ("srun", "-n", "{ranks}", "--cpu-bind=none", "--kill-on-bad-exit=1", "--overlap")
-FLUX = ("flux", "run", "-n", "{ranks}")
+SRUN = ("srun", "-n", "{ranks}", "--cpu-bind=none", "--kill-on-bad-exit=1", "--overlap", "--overcommit")
+FLUX = ("flux", "run", "-n", "{ranks}", "--exclusive")
+FLUX += ("-o", "gpu-affinity=off", "-o", "cpu-affinity=off", "-o", "mpibind=off")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,8 @@ def test_the_launcher_of_an_allocation(
     monkeypatch.setattr(sys, "prefix", "/nonexistent")
     found = find_launcher(None, {"PATH": str(tmp_path), **variables})
     assert found.words == (str(tmp_path / words[0]), *words[1:])
-    assert found.one_host_words == (("-N", "1") if words is SRUN else ())
+    alone = {SRUN: ("-N", "1", "--ntasks-per-node={ranks}"), FLUX: ("-N", "1")}
+    assert found.one_host_words == alone.get(words, ())
     if words in (SRUN, FLUX):
         assert find_launcher(words[0], {"PATH": str(tmp_path)}) == found  # named, outside of an allocation
 

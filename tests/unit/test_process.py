@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -169,3 +170,29 @@ def test_no_folder_at_all_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_longest_path_of_a_socket() -> None:
     """Catches another limit than sockaddr_un has: 108 bytes with the final zero (unix(7))."""
     assert SOCKET_PATH_LIMIT == 107
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_worker_that_is_ended_together_with_the_run_is_no_loss(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a case that is recorded as lost because a batch system ended the whole job: its signal to the
+    worker comes before the one to this process. A worker that is killed alone is a loss at once.
+    """
+    ticks = []
+
+    class RequestedError(Exception):
+        pass
+
+    def tick() -> None:
+        ticks.append(None)
+        if len(ticks) > 2:  # the signal to this process comes late
+            raise RequestedError
+
+    monkeypatch.setattr(process, "TICK_S", 0.01)
+    program = f"import os; os.kill(os.getpid(), {int(number)})"
+    expected = RequestedError if number is signal.SIGTERM else WorkerLost
+    monkeypatch.setattr(process.WorkerProcess, "_greet", lambda self, _: self._ended(60) and None)
+    worker = process.WorkerProcess(tmp_path / "log", command=[sys.executable, "-c", program], tick=tick)
+    with pytest.raises(expected):
+        raise worker._lost()

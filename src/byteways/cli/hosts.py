@@ -12,10 +12,10 @@ from pathlib import Path
 from byteways.cli.layout import Lines, show
 from byteways.cli.measure_and_report import (
     command_line,
-    interrupted,
     main_findings,
     print_ending,
     refuse_gpus,
+    say_how_to_continue,
 )
 from byteways.cli.plan_text import plan_blocks
 from byteways.cli.progress import WRONG, counts_text, figure
@@ -24,7 +24,7 @@ from byteways.errors import BytewaysError, ExitStatus
 from byteways.explain.display.table import Table
 from byteways.json_text import json_text
 from byteways.plan.case import PlannedCase
-from byteways.plan.hosts.names import Host, read_hosts
+from byteways.plan.hosts.names import Host, hosts_of
 from byteways.plan.hosts.plan import HostsPlan
 from byteways.plan.hosts.rule import DEFAULT_EACH, Meetings, PairRule
 from byteways.plan.planner import Plan
@@ -76,7 +76,7 @@ def check_options(options: RunOptions, simulated: bool) -> None:
 
 def dry_run(suite: Suite, options: RunOptions, as_json: bool) -> int:
     """Prints what a run between hosts would measure, how long it takes, and the launcher's line."""
-    hosts = read_hosts(Path(options.hosts or ""))
+    hosts = hosts_of(options.hosts or "")
     plan, topology, _ = hosts_plan(suite, hosts, options)
     line = _launcher_line(options, plan)
     tournament = plan.tournament
@@ -125,7 +125,7 @@ def run(
             execution = take_up_between_hosts(resume, suite)
         else:
             assert suite is not None
-            hosts = read_hosts(Path(options.hosts or ""))
+            hosts = hosts_of(options.hosts or "")
             check_new_folder(folder)
             say(f"planning {len(hosts)} hosts, then running suite {suite.name} into {folder}")
             execution = begin_between_hosts(suite, hosts, options, folder, command_line(), interruption.check)
@@ -152,6 +152,8 @@ def _measured(execution: HostsExecution, interruption: Interruption, as_json: bo
         interruption.at_once = job.kill_at_once
 
     execution.measure(progress, say, on_start)
+    if execution.state == "interrupted":
+        say_how_to_continue(interruption, execution.folder)
     folder = RunFolder(execution.folder)
     counts = Counter(record.status for record in folder.records)
     say(counts_text(Counter(record.display_status for record in folder.records)))
@@ -174,7 +176,7 @@ def _measured(execution: HostsExecution, interruption: Interruption, as_json: bo
         print_ending(folder, main_findings(folder))
         echo(f"report: {written}" if written else f"run: {folder.path}")
     if execution.state == "interrupted":
-        return interrupted(interruption, execution.folder)
+        return ExitStatus.INTERRUPTED
     unusable = refuse_gpus(folder.manifest)
     if left_out or any(counts[status] for status in WRONG):
         say(f"some measurements failed: byteways show {execution.folder}, and {execution.folder / LOG}")

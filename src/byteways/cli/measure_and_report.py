@@ -87,6 +87,8 @@ def measure_and_report(
 
         with Progress(len(execution.remaining), interruption, stderr_screen()) as progress:
             execution.measure(progress, on_start, progress.begins_round, _open_cases)
+        if execution.state == "interrupted":
+            say_how_to_continue(interruption, execution.folder)
         folder = RunFolder(execution.folder)
         counts = Counter(record.status for record in folder.records)
         told = counts_text(Counter(record.display_status for record in folder.records), voice)
@@ -106,7 +108,7 @@ def measure_and_report(
     finally:
         execution.close()
     if execution.state == "interrupted":
-        return interrupted(interruption, execution.folder)
+        return ExitStatus.INTERRUPTED
     return _status(execution, folder, voice)
 
 
@@ -137,10 +139,11 @@ def _settled(execution: Execution) -> bool:
     return 1 + max(one.round for one in execution.planned) > asked
 
 
-def interrupted(interruption: Interruption, folder: Path) -> int:
-    """Says how to continue a run that was interrupted; returns the exit status."""
+def say_how_to_continue(interruption: Interruption, folder: Path) -> None:
+    """Says how to continue a run that was interrupted. Before anything else: a batch system may leave no time
+    for what is said of the results.
+    """
     say(f"interrupted by {interruption.requested}; continue with: byteways run --resume {folder}")
-    return ExitStatus.INTERRUPTED
 
 
 def refuse_gpus(manifest: Mapping[str, Any]) -> bool:

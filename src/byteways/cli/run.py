@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from byteways.cli.allocated_hosts import allocated_hosts, check_started_on_one_host, doubt_about_this_host
 from byteways.cli.measure_and_report import print_outcome
 from byteways.cli.run_options import (
     AllDevices,
@@ -37,6 +38,7 @@ from byteways.cli.run_options import (
     options_of,
 )
 from byteways.cli.run_task import RunTask, refuse_with_resume
+from byteways.cli.terminal import say
 from byteways.errors import BytewaysError
 from byteways.plan.suite import load
 from byteways.plan.suite_types import Suite
@@ -76,6 +78,11 @@ def run(
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
     check_started_once()
     check_settings()  # reports an invalid one here, not in a worker
+    chosen = _chosen(suite, transfers) if suite is not None or resume is None else None
+    simulation = simulation_of(machine, fault, seed)
+    if chosen is not None and resume is None and simulation is None and hosts is None:
+        within = bool(ranks or budget or duration or with_self or transfers)
+        hosts = allocated_hosts(chosen, launcher, within)
     options = options_of(
         *(only, size, budget, rounds, precision, duration, ranks, launcher, hosts, pairs),
         ranks_per_host=ranks_per_host,
@@ -85,11 +92,11 @@ def run(
     if resume is not None:
         changing = (("--out", out), ("--transfers", transfers), *given(options))
         refuse_with_resume(changing, f"run --resume {resume}")
-    chosen = _chosen(suite, transfers) if suite is not None or resume is None else None
-    simulation = simulation_of(machine, fault, seed)
     task = RunTask(chosen, options, out, resume, simulation)
     if hosts is not None or (resume is not None and is_between_hosts(resume)):
         return _between_hosts(task, dry_run, as_json, no_report)
+    if simulation is None and (doubt := doubt_about_this_host()):
+        say(doubt)
     if dry_run:
         return task.print_plan(as_json)
 
@@ -116,6 +123,7 @@ def _between_hosts(task: RunTask, dry_run: bool, as_json: bool, no_report: bool)
     from byteways.cli import hosts
 
     hosts.check_options(task.options, task.simulation is not None)
+    check_started_on_one_host()
     if dry_run and task.resume is not None:
         raise BytewaysError(
             "--dry-run does not read runs between hosts",

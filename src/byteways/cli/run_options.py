@@ -85,7 +85,12 @@ LauncherCommand = Annotated[
     ),
 ]
 Hosts = Annotated[
-    Path | None, typer.Option("--hosts", help="Measure between the hosts listed in this file, one per line.")
+    str | None,
+    typer.Option(
+        "--hosts",
+        help="Measure between hosts: a file with one per line, or a list: 'n[01-04]'. "
+        "[default: the nodes of the Slurm job, for suites between processes]",
+    ),
 ]
 PairsOption = Annotated[
     str | None,
@@ -123,7 +128,7 @@ def options_of(
     duration: str | None = None,
     ranks: int | None = None,
     launcher: str | None = None,
-    hosts: Path | None = None,
+    hosts: str | None = None,
     pairs: str | None = None,
     ranks_per_host: int | None = None,
     with_self: bool = False,
@@ -171,7 +176,7 @@ def options_of(
         for_s,
         ranks,
         launcher,
-        hosts=str(hosts) if hosts is not None else None,
+        hosts=hosts,
         pairs=(pairs or "all") if hosts is not None else None,
         ranks_per_host=ranks_per_host,
         with_self=with_self,

@@ -24,6 +24,7 @@ from byteways.run.conduct.interruption import Interruption
 from byteways.run.conduct.new_folder import check_new_folder
 from byteways.run.conduct.resume import missing_plan, take_up
 from byteways.run.conduct.simulation import Simulation
+from byteways.run.shared.allocation import Allocation
 from byteways.run.shared.options import RunOptions
 
 #: What a run needs after measuring.
@@ -160,7 +161,12 @@ def print_plan(dry: DryRun, as_json: bool, mark: str) -> int:
 
 
 def default_folder(suite: Suite, simulation: Simulation | None) -> Path:
+    """Returns `byteways-mpi-n1-20261127-063615`; in a Slurm job with its number, and in an array with that of
+    its element: elements that start in one second on one host have a folder each.
+    """
     host = platform.node().split(".")[0] or "host"
     if simulation:
         host = f"simulated-{simulation.model.name}"
-    return Path(f"byteways-{suite.name}-{host}-{time.strftime('%Y%m%d-%H%M%S')}")
+    allocation = Allocation.of()
+    job = f"-job{allocation.job}" if allocation else ""
+    return Path(f"byteways-{suite.name}-{host}-{time.strftime('%Y%m%d-%H%M%S')}{job}")

@@ -13,15 +13,15 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from byteways.plan import bounds
-from byteways.plan.case import Buffer, Case, Flow, with_ranks_of_hosts
+from byteways.plan.case import OF_ALL_RANKS, Buffer, Case, Flow, with_ranks_of_hosts
 from byteways.plan.hosts.all_hosts import is_of_all, of_group, templates_of_all
 from byteways.plan.hosts.places import FIRST_HOST, SECOND_HOST
-from byteways.plan.interfaces import metric_of
+from byteways.plan.interfaces import INTERFACES, MULTI_PAIR, metric_of
 from byteways.plan.legality import kind_of
 from byteways.plan.memory import MEMORIES, OWNERS
-from byteways.plan.options import RANK_ORDER
+from byteways.plan.options import LAUNCH, RANK_ORDER
 from byteways.plan.ranks import Rank
-from byteways.plan.suite_types import Sweep
+from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.suite_values import BufferGlob
 from byteways.plan.sweep import Expansion, between_ranks, cases_of
 from byteways.topology.model import Topology
@@ -29,6 +29,20 @@ from byteways.topology.nics import nic_class
 
 #: Patterns between two ranks; others need all of them.
 PAIR_PATTERNS = ("unidirectional", "bidirectional")
+
+
+def is_for_hosts(suite: Suite) -> bool:
+    """Whether most sweeps of a suite have cases between hosts."""
+    fitting = [sweep for sweep in suite.sweeps if _has_cases_between_hosts(sweep)]
+    return 2 * len(fitting) > len(suite.sweeps)
+
+
+def _has_cases_between_hosts(sweep: Sweep) -> bool:
+    """Whether its ranks are processes that meet by a library and not in a pattern of one host."""
+    of_library = any(INTERFACES[interface].library != "direct" for interface in sweep.interfaces)
+    processes = {*sweep.options.get(LAUNCH.name, (LAUNCH.default,))} == {LAUNCH.default}
+    met = {*PAIR_PATTERNS, *OF_ALL_RANKS} - {MULTI_PAIR}
+    return between_ranks(sweep) and of_library and processes and bool(met & {*sweep.patterns})
 
 
 def templates(sweep: Sweep, topology: Topology, notes: list[str], ranks: Sequence[Rank] = ()) -> list[Case]:

@@ -35,6 +35,9 @@ GRACE_S = 2.0
 KILL_TIMEOUT_S = 5.0
 #: Closing a GPU runtime with tens of GiB of pinned memory takes seconds.
 STOP_TIMEOUT_S = 10.0
+#: A batch system that ends a job signals the worker, its launcher and this process one after the other:
+#: seconds until its signal to this process has surely come.
+ENDED_TOGETHER_S = 1.0
 #: Interval at which a waiting conductor checks for interruption and updates the progress display.
 TICK_S = 0.25
 
@@ -335,17 +338,30 @@ class WorkerProcess:
         return self._look_elsewhere(ranks) if ranks else ProcessFault()
 
     def _lost(self) -> WorkerLost:
-        """Returns what happened to a worker whose connection closed."""
+        """Returns what happened to a worker whose connection closed. What `tick` raises, such as an
+        interruption, goes before it: a worker that was ended together with the run is no loss.
+        """
         if not self._ended(GRACE_S):
             self.kill()
+            self._tick()
             return WorkerLost(f"worker closed its connection without ending{self._last_words()}")
         self.kill()
+        self._await_own_end()
         how = describe_exit(self._process.returncode)
         if how == "SIGKILL" and out_of_memory_kills() > self._kills_before:
             how += ", and the kernel killed a process for lack of memory"
         who = self._blamed()
         reason = f"worker ended by {how}{who}{self._last_words()}"
         return WorkerLost(reason, blame=who.blame, printed=self._printed())
+
+    def _await_own_end(self) -> None:
+        """Ticks; for a while if the worker, or its launcher's process, was ended as a whole job is."""
+        asked = (-signal.SIGTERM, 128 + signal.SIGTERM)
+        deadline = time.monotonic() + (ENDED_TOGETHER_S if self._process.returncode in asked else 0.0)
+        self._tick()
+        while time.monotonic() < deadline:
+            time.sleep(min(TICK_S, ENDED_TOGETHER_S))
+            self._tick()
 
     def _ended(self, timeout_s: float) -> bool:
         """Waits for the worker's exit without reaping it, so that its group id cannot be reused."""

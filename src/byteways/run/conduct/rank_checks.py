@@ -21,7 +21,7 @@ from byteways.topology.model import Topology
 #: Seconds for all ranks to open their runtimes: several processes that open the same GPUs take turns.
 PLACES_S = 120.0
 #: srun(1), --mpi: without the interface that the library was built for, each task is a job of its own.
-UNCONNECTED = "srun --mpi=list; then --launcher 'srun -n {ranks} --cpu-bind=none --mpi=…'; doctor shows MPI"
+UNCONNECTED = "srun --mpi=list; then export SLURM_MPI_TYPE=…, what the MPI was built for; doctor shows MPI"
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from byteways.run.conduct.probe import Probe, probe
 from byteways.run.hosts.conductor import HostsConductor, HostsObserver
 from byteways.run.hosts.job import HostsJob
 from byteways.run.hosts.launchers import HostsLauncher, find_hosts_launcher
+from byteways.run.shared.allocation import Allocation
 from byteways.run.shared.options import RunOptions
 from byteways.system_errors import cannot_write
 from byteways.topology.model import Topology
@@ -65,9 +66,12 @@ class HostsExecution:
         names = [host.name for host in self.plan.hosts]
         job = HostsJob(self.folder, names, self.launcher, say, observer.tick)
         on_start(job)
+        allocation = Allocation.of() if self.launcher.launcher.name == "Slurm" else None
         conductor = HostsConductor(self.journal, self.plan, job, self.method_version, observer, self.done)
         self.state = "interrupted"
         try:
+            if allocation is not None:
+                job.leave_out_others(allocation)
             conductor.run()
             self.state = "complete"
         except Interrupted:

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from byteways.errors import BytewaysError
-from byteways.record.run_folder import LOG
+from byteways.record.run_folder import HOSTS_OF_JOB, LOG
 from byteways.run.conduct.process import HELLO_TIMEOUT_S, WorkerLost, WorkerProcess
-from byteways.run.conduct.rank_checks import mpi_of
+from byteways.run.conduct.rank_checks import UNCONNECTED, mpi_of
 from byteways.run.conduct.rank_faults import ProcessFault, stopped_among
 from byteways.run.hosts.facts import placed, sharing, unfit, version
 from byteways.run.hosts.launchers import HostsLauncher, write_host_file
 from byteways.run.hosts.reach import HostSearch, search
 from byteways.run.hosts.states import states_on, stopped_on
+from byteways.run.shared.allocation import Allocation
 
 #: More seconds for the ranks to connect, for each host: they may share cores and start one after the other.
 HELLO_HOST_S = 0.5
@@ -23,6 +24,10 @@ HELLO_HOST_S = 0.5
 LOSSES_PER_HOST = 2
 #: Starts of the ranks that fail, the last one though no host is known to be unreachable.
 FAILED_STARTS = 2
+#: What ranks on several hosts need, beside an MPI that their launcher knows.
+IN_ONE_PLACE = (
+    "start byteways on one of the hosts, with its folder at the same path on all; byteways doctor shows MPI"
+)
 #: Hosts that a message about untried ones names.
 MOST_NAMED = 8
 
@@ -191,7 +196,21 @@ class HostsJob:
         if len(self.live) < 2:
             self.kill()
 
-    def require_two(self) -> None:
+    def leave_out_others(self, allocation: Allocation) -> None:
+        """Leaves out the hosts that srun cannot reach from this allocation: a run may be resumed in another.
+
+        Raises:
+            BytewaysError: Fewer than two hosts are left.
+        """
+        nodes = {name.partition(".")[0] for name in allocation.nodes()}
+        for host in self.live:
+            if host.partition(".")[0] not in nodes:
+                self.leave_out(host, f"it is no node of Slurm job {allocation.job} ({allocation.listed})")
+        few = len(self._hosts) <= MOST_NAMED
+        wanted = ",".join(self._hosts) if few else f"{self._folder / HOSTS_OF_JOB}"
+        self.require_two(f"sbatch --nodelist={wanted} starts a job on the hosts of this run")
+
+    def require_two(self, hint: str | None = None) -> None:
         """Raises BytewaysError unless two hosts are left."""
         if len(self.live) >= 2:
             return
@@ -199,16 +218,16 @@ class HostsJob:
         raise BytewaysError(
             "fewer than two hosts are left",
             cause=told or None,
-            hint="try one by hand with the launcher's line of --dry-run; then --resume",
+            hint=hint or "try one by hand with the launcher's line of --dry-run; then --resume",
         )
 
     def _not_started(self, live: Sequence[str], loss: WorkerLost, reach: HostSearch) -> BytewaysError:
         known = _not_tried(reach) if reach.not_tried else "although each host can be reached alone"
+        of_slurm = self._launcher.launcher.name == "Slurm"
         return BytewaysError(
             f"the ranks of {len(live)} hosts did not start together, {known}",
             cause=loss.reason,
-            hint="start byteways on one of the hosts, with its folder at the same path on all; "
-            "byteways doctor shows MPI",
+            hint=UNCONNECTED if of_slurm else IN_ONE_PLACE,
         )
 
 

@@ -17,16 +17,17 @@ from byteways.writing import write
 
 #: Placeholders of a user's command: a file with one host a line, and the hosts separated by commas.
 HOST_FILE, HOST_LIST = "{hostfile}", "{hosts}"
-#: Placeholder for the number of ranks on each host.
-PER_HOST = "{ranks_per_host}"
+#: Placeholders for the number of ranks on each host, and for the number of hosts.
+PER_HOST, HOST_COUNT = "{ranks_per_host}", "{host_count}"
 #: Words that place the ranks on the hosts, by name of the launcher (run/shared/launchers.py).
 HOST_FILE_WORDS = {
     "MPICH": ("-f", HOST_FILE, "-ppn", PER_HOST),
     "Intel MPI": ("-f", HOST_FILE, "-ppn", PER_HOST),
     "Open MPI": ("--hostfile", HOST_FILE, "--map-by", f"ppr:{PER_HOST}:node"),
-    # A value with a slash is a file: srun(1).
-    "Slurm": (f"--nodelist={HOST_FILE}", f"--ntasks-per-node={PER_HOST}"),
-    "Flux": (f"--requires=host:{HOST_LIST}", f"--tasks-per-node={PER_HOST}"),
+    # A value with a slash is a file: srun(1). Without -N, ranks also go to other nodes of the allocation.
+    "Slurm": ("-N", HOST_COUNT, f"--nodelist={HOST_FILE}", f"--ntasks-per-node={PER_HOST}"),
+    # Tasks are distributed evenly over the nodes; --tasks-per-node and -n exclude each other: flux-run(1).
+    "Flux": ("-N", HOST_COUNT, f"--requires=host:{HOST_LIST}"),
 }
 HOSTS_WORKER_MODULE = "byteways.run.hosts.worker"
 
@@ -55,6 +56,7 @@ class HostsLauncher:
             HOST_FILE: str(file),
             HOST_LIST: ",".join(hosts),
             PER_HOST: str(self.ranks_per_host),
+            HOST_COUNT: str(len(hosts)),
         }
         words = self.launcher.command(len(hosts) * self.ranks_per_host, ())
         for placeholder, text in told.items():

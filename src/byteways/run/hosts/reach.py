@@ -71,10 +71,19 @@ def _wrong(launcher: HostsLauncher, hosts: Sequence[str], tick: Callable[[], Non
         words = launcher.line(hosts, file, [sys.executable, "-c", "pass"])
         most_s = limit_s(len(hosts))
         status, said = output_of(words, launcher.launcher.environment, most_s, tick)
-    text = next((line.strip() for line in said.split("\n") if line.strip()), "")[:_QUOTED]
+    text = _telling_line(said)
     if status is None:
         return f"no program started there within {most_s:.0f} s{f': {text}' if text else ''}"
     return None if status == 0 else f"no program starts there: {text or status}"
+
+
+def _telling_line(said: str) -> str:
+    """Returns the first line of a launcher that names an error, or else its first one: srun first warns of
+    options that a site has no use for.
+    """
+    lines = [line.strip() for line in said.split("\n") if line.strip()]
+    errors = (line for line in lines if "error" in line.lower())
+    return next(errors, lines[0] if lines else "")[:_QUOTED]
 
 
 def limit_s(hosts: int) -> float:

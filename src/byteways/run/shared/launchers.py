@@ -17,6 +17,7 @@ from byteways.plan.case import PlannedCase
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import kind_of
 from byteways.plan.ranks import BY_DEVICE, Rank, default_ranks, layout, twins_of
+from byteways.run.shared.allocation import Allocation
 from byteways.run.shared.mpi_library import names_installation
 from byteways.run.shared.mpi_wheels import usable_wheels
 from byteways.run.shared.options import RunOptions
@@ -199,7 +200,8 @@ def find_launcher(given: str | None = None, environment: Mapping[str, str] = os.
         environment: Variables of this process.
 
     Raises:
-        BytewaysError: No launcher was found, or the given one does not exist.
+        BytewaysError: No launcher was found, the given one does not exist, or this host is no node of the
+            current allocation.
     """
     if given is not None:
         return _given(given, environment)
@@ -264,12 +266,9 @@ def _known(path: str, environment: Mapping[str, str]) -> Launcher:
     """Returns the launcher of a scheduler, by its name, or of an MPI, by its version."""
     name = Path(path).name
     if name == "srun":
-        # Without --overlap a step waits for the resources of the one in which byteways runs: srun(1). Without
-        # -N 1, ranks go to as many nodes as the allocation has.
-        words = (path, "-n", COUNT, "--cpu-bind=none", "--kill-on-bad-exit=1", "--overlap")
-        return Launcher("Slurm", words, one_host_words=("-N", "1"))
+        return _srun(path, Allocation.of(environment))
     if name == "flux":
-        return Launcher("Flux", (path, "run", "-n", COUNT))
+        return _flux(path)
     return _with_ucx(_mpi(path, _version(path)), path, environment)
 
 
@@ -285,6 +284,31 @@ def _with_ucx(launcher: Launcher, path: str, environment: Mapping[str, str]) -> 
         words=(*launcher.words, *wheels.words(environment)),
         environment={**launcher.environment, **wheels.parameters(environment)},
     )
+
+
+def _srun(path: str, allocation: Allocation | None) -> Launcher:
+    """Returns srun with what it needs inside an allocation, of whatever options (srun(1)).
+
+    `--overlap`: else a step waits for the resources of the one in which byteways runs. `--overcommit`: else
+    it refuses more ranks than the allocation counts CPUs (`salloc -N 1` has one); byteways itself looks which
+    cores there are. `-N 1`, and the name of this node: else ranks go to as many nodes as the allocation has,
+    or to its first one. `--ntasks-per-node`: else that of the allocation applies.
+    """
+    words = (path, "-n", COUNT, "--cpu-bind=none", "--kill-on-bad-exit=1", "--overlap", "--overcommit")
+    here = (f"--nodelist={allocation.required_node()}",) if allocation else ()
+    return Launcher("Slurm", words, one_host_words=("-N", "1", f"--ntasks-per-node={COUNT}", *here))
+
+
+def _flux(path: str) -> Launcher:
+    """Returns `flux run` with what leaves cores and GPUs to the ranks: flux-run(1), flux-shell(1).
+
+    Without `gpu-affinity=off` the shell sets CUDA_VISIBLE_DEVICES to -1 for tasks that ask for no GPU, which
+    HIP heeds too; `cpu-affinity=off` and `mpibind=off` leave the binding to byteways. `--exclusive`, which
+    needs `-N`, gives the job all resources of its nodes, GPUs included.
+    """
+    off = (f"{name}=off" for name in ("gpu-affinity", "cpu-affinity", "mpibind"))
+    options = [word for option in off for word in ("-o", option)]
+    return Launcher("Flux", (path, "run", "-n", COUNT, "--exclusive", *options), one_host_words=("-N", "1"))
 
 
 def _mpi(path: str, version: str) -> Launcher:
