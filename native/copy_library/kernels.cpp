@@ -133,7 +133,13 @@ bool Kernels::take_all(std::vector<Part>& parts, std::size_t blocks, std::size_t
   return true;
 }
 
-void Kernels::write(const std::vector<Part>& parts, const Blocks& blocks, std::size_t piece_bytes) {
+void Kernels::write(const std::vector<Part>& parts, const Blocks& blocks, const Survey& seen,
+                    std::size_t piece_bytes) {
+  if (parts.size() == 1 && seen.uniform) {  // each block is one piece
+    BlockPair* list = parts[0].list;
+    for (std::size_t k = 0; k < blocks.count; ++k) list[k] = {blocks.from[k], blocks.to[k]};
+    return;
+  }
   std::size_t part = 0, at = 0;
   for (std::size_t k = 0; k < blocks.count; ++k) {
     const auto* from = static_cast<const std::byte*>(blocks.from[k]);
@@ -193,7 +199,7 @@ Kernels::Outcome Kernels::enqueue(const Copy& copy, const Grid& grid, int* code)
   const Current current(*driver_, gpu_);
   if (current.failed() != 0) return Outcome::failed;
   if (!take_all(parts, copy.seen.total_bytes / piece, most, copy.capturing)) return Outcome::busy;
-  write(parts, copy.blocks, piece);
+  write(parts, copy.blocks, copy.seen, piece);
   std::size_t launched = 0;
   for (const Part& part : parts) {
     if (*code == 0)

@@ -25,13 +25,14 @@
 
 namespace byteways::copy_library {
 
+// With natural logarithms, in which times are interpolated.
 struct Cell {
-  double count, ns;
+  double count, ns, log_count, log_ns;
   bool leads;
 };
 
 struct Row {
-  double bytes = 0;
+  double bytes = 0, log_bytes = 0;
   std::vector<Cell> cells;
   std::vector<double> parts;
 };
@@ -64,6 +65,12 @@ struct PlanFile {
 // Returns nothing for a damaged file; `error` gets the line and what is wrong there.
 std::optional<PlanFile> parse_plan(std::string_view text, std::string& error);
 
+// So many blocks of so many bytes, which may be a mean.
+struct Amount {
+  Amount(double block_bytes, double blocks);
+  double bytes, count, log_bytes, log_count;
+};
+
 struct Estimate {
   double ns = 0;
   bool leads = false;        // at all measured neighbours
@@ -72,6 +79,6 @@ struct Estimate {
 };
 // Interpolated between measured sizes and counts, in logarithms; monotone as the measured times are. Nothing
 // beyond them, but for counts and single copies above the largest, which grow in proportion.
-std::optional<Estimate> estimate(const Grid& grid, double bytes, double count);
+std::optional<Estimate> estimate(const Grid& grid, const Amount& amount);
 
 }  // namespace byteways::copy_library

@@ -310,6 +310,10 @@ def test_overlaps_are_found_as_by_comparing_all_pairs() -> None:
                 to[-1], sources[-1], sizes[-1] = to[0], sources[0], sizes[0]
             if draw.random() < 0.3:
                 sources[-1] = to[-1]
+            if draw.random() < 0.3:  # blocks that one table does not cover
+                to[0] += 1 << 40
+            elif draw.random() < 0.3:  # blocks in units of a large power of two
+                to, sources, sizes = ([each << 30 for each in some] for some in (to, sources, sizes))
             expected = depends_on_order(to, sources, sizes)
             refused += expected
             # The addresses are of no memory: where nothing overlaps, the driver refuses them.
@@ -320,6 +324,21 @@ def test_overlaps_are_found_as_by_comparing_all_pairs() -> None:
 
     wrong, refused = of.run(scene)
     assert wrong == [] and 300 < refused < 1200
+
+
+def test_blocks_at_the_end_of_the_addresses() -> None:
+    """Catches an end beyond the last address, for which a table of what is written has no room, and a sum of
+    sizes that is 0 again, so that nothing seems to be copied."""
+    last = 1 << 64
+
+    def scene(program: Program) -> Any:
+        answers = []
+        for size, begins in ((1 << 63, [1 << 40, last - (1 << 40)]), (8192, [4096, last - 4096])):
+            code = program.copy_blocks(begins, [1 << 50, 1 << 52], [size] * 2)
+            answers.append(code != 0)
+        return answers
+
+    assert of.run(scene) == [True, True]
 
 
 def test_large_copies_count_all_their_bytes() -> None:

@@ -91,8 +91,14 @@ class HipCopies final : public Driver {
     if (first <= found.begin && found.begin - first < bytes) {
       found.begin = first;
       found.end = first + bytes;
+      found.identity = identity(data);
     }
     return found;
+  }
+  std::uint64_t identity(const void* data) const override {
+    std::uint64_t identity = 0;  // the runtime writes 32 bits of it
+    if (!table_.pointer_attribute) return 0;
+    return quiet(table_.pointer_attribute(&identity, HipTable::kBufferId, data)) == 0 ? identity : 0;
   }
   int record(Event event, Stream stream) const override {
     return table_.record_event(static_cast<HipTable::Event>(event), of(stream));
@@ -119,11 +125,12 @@ class HipCopies final : public Driver {
     int gpu = kUnknown;
     return quiet(table_.get_device(&gpu)) == 0 ? gpu : kUnknown;
   }
-  int enter(int gpu, void** before) const override {
+  int enter(int gpu, void** before, bool* changed) const override {
     int current = 0;
     if (const int code = table_.get_device(&current)) return code;
     *before = reinterpret_cast<void*>(static_cast<std::intptr_t>(current));
-    return current == gpu ? 0 : table_.set_device(gpu);
+    *changed = current != gpu;
+    return *changed ? table_.set_device(gpu) : 0;
   }
   void restore(void* before) const override {
     table_.set_device(static_cast<int>(reinterpret_cast<std::intptr_t>(before)));

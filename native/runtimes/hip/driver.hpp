@@ -63,6 +63,7 @@ struct HipTable {
   static constexpr int kAdviseCoarseGrain = 100;                          // hipMemAdviseSetCoarseGrain
   static constexpr int kLastPrefetchLocation = 4;    // hipMemRangeAttributeLastPrefetchLocation
   static constexpr int kCopyDefault = 4;             // hipMemcpyDefault
+  static constexpr int kBufferId = 7;                // HIP_POINTER_ATTRIBUTE_BUFFER_ID
   static constexpr unsigned kStreamNonBlocking = 1;  // hipStreamNonBlocking
   static constexpr unsigned kEventTiming = 0;        // hipEventDefault
   static constexpr int kHostDevice = -1;             // hipCpuDeviceId
