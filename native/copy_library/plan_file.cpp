@@ -155,10 +155,10 @@ class Reader {
         continue;
       }
       const double count = positive(take(word, ':'));
-      const bool leads = word.ends_with('+');
+      const bool spares = word.ends_with('*'), leads = spares || word.ends_with('+');
       if (leads) word.remove_suffix(1);
       const double ns = positive(word);
-      const Cell cell{count, ns, std::log(count), std::log(ns), leads};
+      const Cell cell{count, ns, std::log(count), std::log(ns), leads, spares};
       if (!row.cells.empty() && cell.count <= row.cells.back().count) throw Damage{"counts are not in order"};
       row.cells.push_back(cell);
     }
@@ -182,6 +182,7 @@ struct Neighbours {
   const Cell *low = nullptr, *high = nullptr;
 
   bool lead() const { return low->leads && (high == nullptr || high->leads); }
+  bool spare() const { return low->spares && (high == nullptr || high->spares); }
   double log_ns(const Amount& amount) const {
     if (low == high) return low->log_ns;
     if (high == nullptr) return low->log_ns + amount.log_count - low->log_count;  // each takes as long
@@ -246,15 +247,17 @@ std::optional<Estimate> estimate(const Grid& grid, const Amount& amount) {
   }
   if (!low) return std::nullopt;
   double log_ns = low->log_ns(amount);
-  if (low->row->bytes == amount.bytes) return Estimate{std::exp(log_ns), low->lead(), low->row, false};
+  if (low->row->bytes == amount.bytes)
+    return Estimate{std::exp(log_ns), low->lead(), low->spare(), low->row, false};
   const double beyond = amount.log_bytes - low->row->log_bytes;
   if (!high) {  // a single copy above the largest one: as many bytes a second
     if (amount.count != 1) return std::nullopt;
-    return Estimate{std::exp(log_ns + beyond), low->lead(), low->row, true};
+    return Estimate{std::exp(log_ns + beyond), low->lead(), low->spare(), low->row, true};
   }
   if (high->row->bytes > kMostApart * low->row->bytes) return std::nullopt;
   log_ns += beyond / (high->row->log_bytes - low->row->log_bytes) * (high->log_ns(amount) - log_ns);
-  return Estimate{std::exp(log_ns), low->lead() && high->lead(), low->row, false};
+  return Estimate{std::exp(log_ns), low->lead() && high->lead(), low->spare() && high->spare(), low->row,
+                  false};
 }
 
 }  // namespace byteways::copy_library

@@ -715,6 +715,41 @@ def test_blocks_of_different_sizes_go_in_pieces() -> None:
     assert fallbacks == {str(of.FAILED): 1}
 
 
+@pytest.mark.parametrize(
+    ("marks", "times", "method"),
+    [
+        ("**", (4100, 16400), of.BULK),
+        ("*+", (4100, 16400), of.KERNEL),
+        ("**", (4200, 16800), of.KERNEL),
+        ("++", (4100, 16400), of.KERNEL),
+    ],
+    ids=["marked", "at one neighbour", "slower by 5 %", "not marked"],
+)
+def test_few_multiprocessors_before_a_little_time(marks: str, times: tuple[int, int], method: int) -> None:
+    """Catches a kernel on all multiprocessors where another method needs few and nearly the same time.
+
+    The other one must have been measured so at all neighbours.
+    """
+    small, large = (f"{count}:{ns}{mark}" for count, ns, mark in zip((64, 256), times, marks, strict=True))
+
+    def scene(program: Program) -> Any:
+        plan, stream = (
+            program.open(
+                "path host gpu0 by gpu0",
+                *("method default", "row 4096 64:64000 256:256000"),
+                *("method bulk blocks=8", f"row 4096 {small} {large}"),
+                *("method kernel", "row 4096 64:4000+ 256:16000+"),
+            ),
+            program.stream(),
+        )
+        source, target = program.pinned(128 * BLOCK), program.device(128 * BLOCK)
+        choice = program.choose(in_a_row(target, 128), in_a_row(source, 128), BLOCK, stream, plan)
+        assert not isinstance(choice, int)
+        return [choice.method, choice.time_ns < choice.default_ns]
+
+    assert of.run(scene) == [method, True]
+
+
 def test_what_is_not_aligned_is_the_drivers() -> None:
     """Catches accesses of 16 bytes to addresses or sizes that are no multiples, which end a GPU's context."""
 
