@@ -3,7 +3,7 @@
  * A program passes the same arguments as to the driver's copy call, and a plan:
  *
  *     bw_plan *plan;
- *     int failed = bw_plan_open("machine.plan", &plan);      // made by: byteways plan RUN -o machine.plan
+ *     int failed = bw_plan_open("machine.plan", &plan);      // made by: byteways plan --measure -o machine.plan
  *     if (failed) fprintf(stderr, "%s\n", bw_last_error());
  *     failed = bw_copy_blocks_uniform(dst, src, 16384, 1024, stream, plan);
  *     ...

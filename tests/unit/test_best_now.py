@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from byteways.cli import best
+from byteways.cli import best, measure_now
 from byteways.plan.question import question
-from byteways.run.conduct import measure_from_python, plan_file
+from byteways.run.conduct import plan_file
 from byteways.run.conduct.time_limit import TimeLimit
 from byteways.topology import discovery, nvml
 from byteways.topology.nvml import Nvml
@@ -35,7 +35,7 @@ def test_nvml_is_asked_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
     monkeypatch.setattr(nvml, "read", read)
     monkeypatch.setattr(discovery, "discover", discovered)
-    monkeypatch.setattr(measure_from_python, "measure_from_python", measured)
+    monkeypatch.setattr(measure_now, "measure_from_python", measured)
     monkeypatch.setattr(plan_file, "read", lambda *_: SimpleNamespace(cases=[]))
     limit = TimeLimit(None, 0.0)
     assert best._measured(question("gpu0", "gpu1", "1MiB"), None, tmp_path, limit) == ("run", [])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from byteways.plan.kv_cache import CacheBlocks
     from byteways.plan.question import Question
     from byteways.record.run_folder import RunFolder
-    from byteways.run.conduct.interruption import Interruption
     from byteways.run.conduct.simulation import Simulation
     from byteways.run.conduct.time_limit import TimeLimit
     from byteways.topology.model import Topology
@@ -299,33 +297,15 @@ def _measured(
     Raises:
         Interrupted: By a signal, or the time was over before anything was planned.
     """
-    from byteways.cli.progress import Progress, stderr_screen
+    from byteways.cli.measure_now import measure_now
     from byteways.plan.question_suite import suite_of
-    from byteways.record.run_folder import MANIFEST, RunFolder
-    from byteways.run.conduct import plan_file
-    from byteways.run.conduct.conductor import Interrupted
-    from byteways.run.conduct.measure_from_python import measure_from_python
-    from byteways.run.shared.options import RunOptions
     from byteways.topology.nvml import read_if_wanted
-
-    command_line = ["byteways", *sys.argv[1:]]
-
-    def display(cases: int, interruption: Interruption) -> Progress:
-        return Progress(cases, interruption, stderr_screen())
 
     with limit:
         # Asked once: where no other process keeps the GPUs initialised, that takes up to a second for each.
         management = read_if_wanted() if simulation is None else None
         suite = suite_of(asked, _topology(asked, simulation, limit, management))
-        try:
-            run = measure_from_python(
-                suite, RunOptions(), folder, command_line, display, limit, simulation, management=management
-            )
-        except Interrupted:
-            if not limit.over or not (folder / MANIFEST).exists():
-                raise
-            run = RunFolder(folder)
-    return run, plan_file.read(folder, suite).cases
+        return measure_now(suite, simulation, folder, limit, management)
 
 
 def _topology(
