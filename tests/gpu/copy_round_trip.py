@@ -1,5 +1,7 @@
 """A program that moves blocks to a GPU and back by each method of libbyteways_copy, and prints the outcome.
 
+With the argument `plan` it prints the file of the driver, and a plan by which the examples use kernels.
+
 Run in a process of its own, because a driver does not survive the fork of a test's process.
 """
 
@@ -8,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import random
+import sys
 import time
 from typing import Any
 
@@ -35,6 +38,12 @@ PLANS = {
 
 
 PIECE = 16 << 20
+#: Of the examples in examples/copy, which copy 24 blocks of 16 KiB there and back.
+OF_EXAMPLES = [
+    line
+    for path, method in zip(PATHS, ("kernel", "bulk"), strict=True)
+    for line in (path, "method default", "row 16384 24:96000", f"method {method}", "row 16384 24:9000+")
+]
 
 
 class Memory:
@@ -131,6 +140,9 @@ def between_gpus(program: Program, memory: Memory) -> dict[str, Any]:
 
 def main() -> None:
     program = Program(None, "cuda")
+    if sys.argv[1:] == ["plan"]:
+        print(json.dumps([of.driver_file(), of.checked(*program.key(), *OF_EXAMPLES)]))
+        return
     gpus = len(program.key()) - 1
     small = Memory(program, COUNT * SIZE)
     found = {

@@ -244,10 +244,16 @@ class Program:
         return bytes(self.library.bw_plan_warning(plan)).decode()
 
 
+def driver_file() -> str:
+    """The file of the CUDA driver that this process has loaded."""
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8")
+    found = re.search(r"/\S*/libcuda\.so\.\S+$", maps, re.MULTILINE)
+    return found[0] if found else "libcuda.so.1"
+
+
 def _release() -> str:
     """The release of the CUDA driver, which is in the name of its file."""
-    maps = Path("/proc/self/maps").read_text(encoding="utf-8")
-    found = re.search(r"/libcuda\.so\.(\d+(?:\.\d+)+)$", maps, re.MULTILINE)
+    found = re.search(r"/libcuda\.so\.(\d+(?:\.\d+)+)$", driver_file())
     return found[1] if found else "-"
 
 
