@@ -8,13 +8,9 @@
 #include "interfaces/blocks/divisor.hpp"
 #include "interfaces/kernel_copy/bulk_numbers.hpp"
 
-// PTX, compiled by scripts/write_copy_kernels.py from kernels.cu and interfaces/blocks/bulk.cu
-extern const char kernels_image[], bulk_kernels_image[];
-
 namespace byteways::copy_library {
 namespace {
 
-constexpr int kOldestCapability = 80, kBulkCapability = 90;  // that the images are for
 // A simulated machine reads memory below 1 MiB that the host has written.
 constexpr std::size_t kChunkBytes = (1 << 20) - 4096;
 // Blocks of different sizes are moved in pieces of their greatest common divisor, if these are no smaller,
@@ -33,18 +29,17 @@ std::size_t piece_of(const Blocks& blocks, const Survey& seen) {
 }  // namespace
 
 std::unique_ptr<Kernels> Kernels::open(const Driver& driver, int gpu, std::string& reason) {
-  if (driver.capability() < kOldestCapability) {
-    reason = "the GPU or its driver does not compile PTX for sm_80";
-    return nullptr;
-  }
+  const std::string image = driver.image_of(KernelFile::loads, reason);
+  if (image.empty()) return nullptr;
   std::unique_ptr<Kernels> made(new Kernels(driver, gpu));
   Module module = nullptr;
-  int code = driver.load_module(&module, kernels_image);
+  int code = driver.load_module(&module, image.data());
   if (code == 0) code = driver.get_kernel(&made->covering_, module, "copy_blocks");
   if (code == 0) code = driver.get_kernel(&made->resident_, module, "copy_blocks_resident");
   if (code == 0) code = made->allocate();
-  if (code == 0 && driver.capability() >= kBulkCapability &&
-      driver.load_module(&module, bulk_kernels_image) == 0)
+  std::string no_bulk;
+  const std::string bulk = code == 0 ? driver.image_of(KernelFile::bulk, no_bulk) : std::string();
+  if (!bulk.empty() && driver.load_module(&module, bulk.data()) == 0)
     driver.get_kernel(&made->bulk_, module, "copy_blocks_bulk");
   if (code == 0) return made;
   reason = driver.error_text(code);

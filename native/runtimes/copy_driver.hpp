@@ -31,6 +31,9 @@ struct StreamPlace {
   bool usable = false, other_context = false;
 };
 
+// Kernels of the library: loads and stores, and bulk-copy instructions.
+enum class KernelFile { loads, bulk };
+
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -83,9 +86,11 @@ class Driver {
   virtual int synchronize(Stream stream) const = 0;
   virtual int synchronize_event(Event event) const = 0;
   virtual int elapsed_ms(float* milliseconds, Event begin, Event end) const = 0;
+  // What load_module() takes for this GPU; empty, with the reason: it has no such kernels. May compile them,
+  // once in a process.
+  virtual std::string image_of(KernelFile file, std::string& reason) const = 0;
   virtual int load_module(Module* module, const void* image) const = 0;
   virtual int get_kernel(Kernel* kernel, Module module, const char* name) const = 0;
-  virtual int capability() const = 0;  // 90 for sm_90; 0 for GPUs that load no PTX
 };
 
 // The GPU that is current for a while; the thread's own is restored at the end.

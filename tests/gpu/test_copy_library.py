@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import sanitize
+from tests.gpu import sides
 from tests.native import copy_program as of
 
 pytestmark = pytest.mark.gpu
@@ -24,9 +26,12 @@ COPIES = ROOT / "examples" / "copy"
 LIMIT_S = 300
 
 
-def ran(words: Sequence[str | Path]) -> str:
+def ran(words: Sequence[str | Path], **variables: str) -> str:
     """What a command prints."""
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    environment = {**os.environ, **variables}
+    done = subprocess.run(
+        words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -44,6 +49,12 @@ def check_round_trip(found: Mapping[str, Any]) -> None:
 def test_each_method_moves_the_right_bytes() -> None:
     """Catches kernels that the driver does not compile, lists that it does not read, and lost pieces."""
     check_round_trip(json.loads(ran(ROUND_TRIP)))
+
+
+def test_the_hip_side_compiles_and_runs_its_kernels(tmp_path: Path) -> None:
+    """Catches a kernel of the HIP side that does not load there, or moves other bytes."""
+    side = sides.make("hip", tmp_path)
+    check_round_trip(json.loads(ran([*ROUND_TRIP, "hip"], **side.environment)))
 
 
 @pytest.fixture(scope="module")

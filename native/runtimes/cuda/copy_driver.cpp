@@ -12,6 +12,9 @@
 
 #include "runtimes/cuda/driver.hpp"
 
+// PTX, compiled by scripts/write_copy_kernels.py from kernels.cu and interfaces/blocks/bulk.cu
+extern const char kernels_image[], bulk_kernels_image[];
+
 namespace byteways::copy_library {
 namespace {
 
@@ -241,13 +244,15 @@ class CudaCopies final : public Driver {
     if (code != 0) return code;
     return table_.set_kernel_attribute(*found, CudaTable::kKernelMaxDynamicSharedBytes, most - own);
   }
-  int capability() const override {
-    const int gpu = current_gpu();
+  std::string image_of(KernelFile file, std::string& reason) const override {
+    const int gpu = current_gpu(), oldest = file == KernelFile::bulk ? 90 : 80;  // that the PTX is for
     int major = 0, minor = 0;
-    if (gpu < 0 || table_.device_attribute(&major, CudaTable::kDeviceCapabilityMajor, handle(gpu)) != 0 ||
-        table_.device_attribute(&minor, CudaTable::kDeviceCapabilityMinor, handle(gpu)) != 0)
-      return 0;
-    return 10 * major + minor;
+    if (gpu >= 0 && table_.device_attribute(&major, CudaTable::kDeviceCapabilityMajor, handle(gpu)) == 0 &&
+        table_.device_attribute(&minor, CudaTable::kDeviceCapabilityMinor, handle(gpu)) == 0 &&
+        10 * major + minor >= oldest)
+      return file == KernelFile::bulk ? bulk_kernels_image : kernels_image;
+    reason = "the GPU is older than sm_" + std::to_string(oldest);
+    return {};
   }
 
  private:
