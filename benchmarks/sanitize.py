@@ -137,10 +137,21 @@ def unfinished(report: str) -> bool:
     return "SUMMARY:" not in report and "COMPUTE-SANITIZER" in report
 
 
+def installed_sanitizer(named: str | None = None) -> str | None:
+    """The program's file."""
+    toolkit = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin" / "compute-sanitizer"
+    return shutil.which(named or "compute-sanitizer") or shutil.which(str(toolkit))
+
+
+def under(tool: str, sanitizer: str, folder: Path) -> list[str]:
+    """The words before a command that is run under one tool. Its reports are `report.*` in the folder."""
+    words = [sanitizer, "--tool", tool, "--target-processes", "all", "--report-api-errors", "no"]
+    return [*words, "--log-file", str(folder / "report.%p")]
+
+
 def find_sanitizer(named: str | None) -> str:
     """The program's file. Raises SystemExit with what to do when there is none."""
-    toolkit = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin" / "compute-sanitizer"
-    found = shutil.which(named or "compute-sanitizer") or shutil.which(str(toolkit))
+    found = installed_sanitizer(named)
     if found is None:
         sys.exit(
             "error: compute-sanitizer is not found\n"
@@ -154,8 +165,7 @@ def run(tool: str, sanitizer: str, folder: Path, ranks: int, launcher: str) -> l
     folder.mkdir(parents=True)
     suite = folder / "sanitize.toml"
     suite.write_text(SUITE)
-    words = [sanitizer, "--tool", tool, "--target-processes", "all", "--report-api-errors", "no"]
-    words += ["--log-file", str(folder / "report.%p"), sys.executable, "-m", "byteways", "run", str(suite)]
+    words = [*under(tool, sanitizer, folder), sys.executable, "-m", "byteways", "run", str(suite)]
     words += ["--ranks", str(ranks), "--no-report", "--out", str(folder / "run")]
     words += ["--launcher", launcher] if launcher else []
     subprocess.run(words, env=environment(), stdout=sys.stderr, check=False)

@@ -1,7 +1,7 @@
 /* Swaps blocks of a KV cache between host and GPU memory with libbyteways_copy, and checks every byte.
  *
  *     cc -o swap_blocks swap_blocks.c -I INCLUDE -L LIBRARIES -lbyteways_copy -lcuda
- *     ./swap_blocks machine.plan        (a plan is made by: byteways plan RUN -o machine.plan)
+ *     ./swap_blocks machine.plan        (a plan is made by: byteways plan --measure -o machine.plan)
  *
  * Without an argument the copies are the driver's own calls.
  */

@@ -1,6 +1,6 @@
 """Swaps blocks of a KV cache between host and GPU memory by byteways.copy_blocks, and checks every byte.
 
-    python swap_blocks.py [machine.plan]      (byteways plan RUN -o machine.plan)
+    python swap_blocks.py [machine.plan]      (byteways plan --measure -o machine.plan)
 
 The same as swap_blocks.c, in Python without a package for GPUs: memory and stream are the CUDA driver's own.
 swap_cache.py is the example for PyTorch.

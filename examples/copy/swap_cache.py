@@ -1,6 +1,6 @@
 """Saves blocks of a KV cache of PyTorch tensors to pinned memory, and loads them back, in its own stream.
 
-    python swap_cache.py [machine.plan]      (byteways plan RUN -o machine.plan)
+    python swap_cache.py [machine.plan]      (byteways plan --measure -o machine.plan)
 
 The cache has vLLM's layout: for each layer a tensor [2, blocks, tokens, heads, head size]. Without an
 argument the plan is that of BYTEWAYS_PLAN, or of this host in the cache; without one the driver copies.

@@ -1,61 +1,109 @@
 // See blocks.hpp.
 #include "copy_library/blocks.hpp"
 
-#include <algorithm>
 #include <bit>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "copy_library/memory_ranges.hpp"
 
 namespace byteways::copy_library {
 namespace {
 
-// The destinations of blocks of one size by address: buckets of the largest power of two within a block, each
-// of which can hold one destination only, because two would overlap.
-class Destinations {
+// Follows the places of one side's blocks, which mostly lie in the range of the block before.
+class Follower {
  public:
-  explicit Destinations(const Blocks& blocks)
-      : blocks_(&blocks),
-        shift_(std::bit_width(blocks.block_bytes) - 1),
-        hash_shift_(64 - std::bit_width(2 * blocks.count)) {
-    static thread_local std::vector<std::uint32_t> kept;  // the pages stay mapped between calls
-    slots_ = &kept;
-    kept.assign(std::size_t{1} << (64 - hash_shift_), 0);
-  }
-
-  // Returns the block that begins in the same bucket; otherwise adds this one.
-  std::optional<std::size_t> add(std::size_t k) {
-    const std::uintptr_t bucket = blocks_->destination(k) >> shift_;
-    std::uint32_t* slot = slot_of(bucket);
-    if (*slot != 0) return *slot - 1;
-    *slot = static_cast<std::uint32_t>(k + 1);
-    return std::nullopt;
-  }
-
-  // Returns a block that writes a part of [begin, begin + block_bytes) and for which `counts` holds.
-  template <class Counts>
-  std::optional<std::size_t> writer_of(std::uintptr_t begin, const Counts& counts) const {
-    const std::size_t bytes = blocks_->block_bytes;
-    const std::uintptr_t lowest = begin < bytes ? 0 : begin - bytes + 1;
-    for (std::uintptr_t bucket = lowest >> shift_; bucket <= (begin + bytes - 1) >> shift_; ++bucket) {
-      const std::uint32_t found = *slot_of(bucket);
-      if (found == 0) continue;
-      const std::uintptr_t other = blocks_->destination(found - 1);
-      if (other < begin + bytes && begin < other + bytes && counts(found - 1)) return found - 1;
-    }
-    return std::nullopt;
+  // false: the block, or all together, are not of one place that is known.
+  bool follow(MemoryRanges& ranges, std::uintptr_t begin, std::size_t bytes, Side& side) {
+    return lies_within(range_, begin, bytes) || move(ranges, begin, bytes, side);
   }
 
  private:
-  std::uint32_t* slot_of(std::uintptr_t bucket) const {
-    std::vector<std::uint32_t>& slots = *slots_;
-    std::size_t at = (bucket * 0x9E3779B97F4A7C15ull) >> hash_shift_;  // Fibonacci hashing
-    while (slots[at] != 0 && blocks_->destination(slots[at] - 1) >> shift_ != bucket)
-      at = (at + 1) & (slots.size() - 1);
-    return &slots[at];
+  // Not in line: the registers of the loop are worth more.
+  [[gnu::noinline]] bool move(MemoryRanges& ranges, std::uintptr_t begin, std::size_t bytes, Side& side) {
+    range_ = ranges.find(begin);
+    return take(range_, side) &&
+           (lies_within(range_, begin, bytes) || take(ranges.find(begin + bytes - 1), side));
   }
 
-  const Blocks* blocks_;
-  int shift_, hash_shift_;
-  std::vector<std::uint32_t>* slots_;
+  static bool lies_within(const Extent& range, std::uintptr_t begin, std::size_t bytes) {
+    const std::uintptr_t offset = begin - range.begin, room = range.end - range.begin;
+    return offset < room && bytes <= room - offset;
+  }
+  static bool take(const Extent& range, Side& side) {
+    side.open_to_peers &= range.open_to_peers;
+    if (range.place == kUnknown || (side.place != kUnknown && side.place != range.place)) return false;
+    side.place = range.place;
+    return true;
+  }
+  Extent range_;
 };
+
+// Marks the memory that blocks write, in granules. A word has a bit for each of 32 granules, and above them
+// the number of the call that it is of, so that nothing has to be cleared.
+class Marks {
+ public:
+  // Begins a call with room for so many granules.
+  void begin(std::size_t granules) {
+    const std::size_t wanted = granules / kGranules + 1;
+    if (wanted <= size_ && ++call_ != 0) return;
+    size_ = 0;
+    const std::size_t size = std::bit_ceil(wanted);
+    // Zeroed by the system page by page, when they are first used.
+    words_.reset(static_cast<std::uint64_t*>(std::calloc(size, sizeof(std::uint64_t))));
+    if (words_ == nullptr) throw std::bad_alloc();
+    size_ = size;
+    call_ = 1;
+  }
+  // Marks granules, or only looks at them; false: one of them was marked before.
+  bool take(std::size_t first, std::size_t granules, bool mark) {
+    while (granules != 0) {
+      std::uint64_t& word = words_[first / kGranules];
+      const std::size_t within = first % kGranules, here = std::min(kGranules - within, granules);
+      const std::uint64_t wanted = ((std::uint64_t{1} << here) - 1) << within;
+      const std::uint64_t before = word >> kGranules == call_ ? word : std::uint64_t{call_} << kGranules;
+      if ((before & wanted) != 0) return false;
+      if (mark) word = before | wanted;
+      first += here;
+      granules -= here;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kGranules = 32;  // of a word
+  struct Free {
+    void operator()(std::uint64_t* words) const { std::free(words); }
+  };
+  std::unique_ptr<std::uint64_t[], Free> words_;
+  std::size_t size_ = 0;
+  std::uint32_t call_ = 0;
+};
+
+// Of a table of granules: 16 MiB for each thread, of which pages in use take memory; and so many for a block.
+constexpr std::size_t kMostGranules = std::size_t{1} << 26, kMostOfBlock = 256;
+
+// Whether the blocks are found not to overlap; false: nobody knows yet. The granule is the largest power of
+// two that all addresses and sizes are multiples of.
+bool are_apart(const Blocks& blocks, const Survey& seen, bool reads) {
+  static thread_local Marks marks;
+  const std::uintptr_t base = seen.written.first;
+  const int shift = std::countr_zero(seen.written.bits | (reads ? seen.read.bits : 0));
+  const std::size_t span = (seen.written.end - base) >> shift;
+  const bool wraps = std::max(seen.written.end, seen.read.end) == UINTPTR_MAX;
+  if (wraps || span > kMostGranules || seen.total_bytes >> shift > kMostOfBlock * blocks.count) return false;
+  marks.begin(span);
+  for (std::size_t k = 0; k < blocks.count; ++k)
+    if (!marks.take((blocks.destination(k) - base) >> shift, blocks.bytes(k) >> shift, true)) return false;
+  for (std::size_t k = 0; reads && k < blocks.count; ++k) {
+    const std::uintptr_t begin = std::max(blocks.source(k), base);
+    const std::uintptr_t end = std::min(blocks.source(k) + blocks.bytes(k), seen.written.end);
+    if (begin < end && !marks.take((begin - base) >> shift, (end - begin) >> shift, false)) return false;
+  }
+  return true;
+}
 
 bool is_same(const Blocks& blocks, std::size_t one, std::size_t other) {
   return blocks.to[one] == blocks.to[other] && blocks.from[one] == blocks.from[other] &&
@@ -64,29 +112,7 @@ bool is_same(const Blocks& blocks, std::size_t one, std::size_t other) {
 // A block that is copied onto itself changes nothing, whatever else reads it.
 bool changes(const Blocks& blocks, std::size_t k) { return blocks.to[k] != blocks.from[k]; }
 
-std::optional<Conflict> conflict_of_uniform(const Blocks& blocks, bool reads) {
-  Destinations table(blocks);
-  const bool aligned = std::has_single_bit(blocks.block_bytes);
-  std::uintptr_t bits = 0;
-  for (std::size_t k = 0; k < blocks.count; ++k) {
-    bits |= blocks.destination(k);
-    const std::optional<std::size_t> other = table.add(k);
-    if (other && !is_same(blocks, *other, k)) return Conflict{*other, k, true};
-  }
-  if (!aligned || (bits & (blocks.block_bytes - 1)) != 0)
-    for (std::size_t k = 0; k < blocks.count; ++k)
-      if (const auto other = table.writer_of(blocks.destination(k),
-                                             [&](std::size_t j) { return j != k && !is_same(blocks, j, k); }))
-        return Conflict{*other, k, true};
-  if (reads)
-    for (std::size_t k = 0; k < blocks.count; ++k)
-      if (const auto other =
-              table.writer_of(blocks.source(k), [&](std::size_t j) { return changes(blocks, j); }))
-        return Conflict{*other, k, false};
-  return std::nullopt;
-}
-
-std::optional<Conflict> conflict_of_mixed(const Blocks& blocks, bool reads) {
+std::optional<Conflict> conflict_in_order(const Blocks& blocks, bool reads) {
   static thread_local std::vector<std::size_t> order;
   order.clear();
   for (std::size_t k = 0; k < blocks.count; ++k)
@@ -115,58 +141,52 @@ std::optional<Conflict> conflict_of_mixed(const Blocks& blocks, bool reads) {
 
 }  // namespace
 
-Survey survey(const Blocks& blocks) {
+// What the loop changes is in variables of its own, which fit into registers.
+Survey survey(const Blocks& blocks, const Driver* driver) {
   Survey seen;
+  std::optional<MemoryRanges> ranges;
+  if (driver != nullptr) ranges.emplace(*driver);
+  bool located = ranges.has_value(), uniform = true;
+  Follower sources, destinations;
+  Side written, read;
+  std::uint64_t total_bytes = 0;
   const std::size_t first = blocks.count == 0 ? 0 : blocks.bytes(0);
+  std::size_t largest = 0, empty = 0;
   for (std::size_t k = 0; k < blocks.count; ++k) {
     const std::size_t bytes = blocks.bytes(k);
-    seen.uniform &= bytes == first;
+    uniform &= bytes == first;
     if (bytes == 0) {
-      ++seen.empty;
+      ++empty;
       continue;
     }
     const std::uintptr_t to = blocks.destination(k), from = blocks.source(k);
-    if ((to == 0 || from == 0) && seen.null_block == SIZE_MAX) seen.null_block = k;
-    seen.total_bytes += bytes;
-    seen.largest = std::max(seen.largest, bytes);
-    seen.bits |= to | from | bytes;
-    seen.first_write = std::min(seen.first_write, to);
-    seen.end_of_writes = std::max(seen.end_of_writes, to + bytes);
-    seen.first_read = std::min(seen.first_read, from);
-    seen.end_of_reads = std::max(seen.end_of_reads, from + bytes);
+    if (to == 0 || from == 0) {
+      seen.null_block = k;
+      return seen;
+    }
+    total_bytes += bytes;
+    largest = std::max(largest, bytes);
+    written.add(to, bytes);
+    read.add(from, bytes);
+    located = located && sources.follow(*ranges, from, bytes, read) &&
+              destinations.follow(*ranges, to, bytes, written);
   }
+  if (!located) written.place = read.place = kUnknown;
+  seen.total_bytes = total_bytes;
+  seen.empty = empty;
+  seen.largest = largest;
+  seen.uniform = uniform;
+  seen.written = written;
+  seen.read = read;
   return seen;
 }
 
+// Most calls have no conflict, which a table finds out in constant time for each block. Sorting finds the
+// rest, and names the blocks.
 std::optional<Conflict> find_conflict(const Blocks& blocks, const Survey& seen) {
-  const bool reads = seen.first_write < seen.end_of_reads && seen.first_read < seen.end_of_writes;
-  if (blocks.count < 2 && !reads) return std::nullopt;
-  if (!seen.uniform || blocks.count >= UINT32_MAX / 2) return conflict_of_mixed(blocks, reads);
-  Blocks uniform = blocks;
-  uniform.block_bytes = seen.largest;
-  uniform.sizes = nullptr;
-  return conflict_of_uniform(uniform, reads);
-}
-
-Extents::Known& Extents::known() {
-  static thread_local Known extents;
-  return extents;
-}
-
-// The blocks of a call lie in few allocations, in any order: a table by parts of addresses finds most of them
-// without a search.
-const Extent& Extents::find(std::uintptr_t address) {
-  const auto holds = [&](const Extent& extent) { return extent.begin <= address && address < extent.end; };
-  std::uint16_t& slot = known_->by_address[(address >> kPartBits) % known_->by_address.size()];
-  if (slot != 0 && holds(known_->extents[slot - 1u])) return known_->extents[slot - 1u];
-  auto found = std::find_if(known_->extents.begin(), known_->extents.end(), holds);
-  if (found == known_->extents.end()) {
-    known_->extents.push_back(driver_->extent(reinterpret_cast<const void*>(address)));
-    found = known_->extents.end() - 1;
-  }
-  const auto number = static_cast<std::size_t>(found - known_->extents.begin()) + 1;
-  if (number <= UINT16_MAX) slot = static_cast<std::uint16_t>(number);
-  return *found;
+  const bool reads = seen.written.first < seen.read.end && seen.read.first < seen.written.end;
+  if ((blocks.count < 2 && !reads) || are_apart(blocks, seen, reads)) return std::nullopt;
+  return conflict_in_order(blocks, reads);
 }
 
 }  // namespace byteways::copy_library

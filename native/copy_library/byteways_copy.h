@@ -3,7 +3,7 @@
  * A program passes the same arguments as to the driver's copy call, and a plan:
  *
  *     bw_plan *plan;
- *     int failed = bw_plan_open("machine.plan", &plan);      // made by: byteways plan RUN -o machine.plan
+ *     int failed = bw_plan_open("machine.plan", &plan);      // made by: byteways plan --measure -o machine.plan
  *     if (failed) fprintf(stderr, "%s\n", bw_last_error());
  *     failed = bw_copy_blocks_uniform(dst, src, 16384, 1024, stream, plan);
  *     ...
@@ -81,10 +81,11 @@ int bw_copy_blocks_uniform(void *const *dst, const void *const *src, size_t bloc
 /* Reads a plan, and prepares it for the GPU that is current in this thread, if there is one. A plan of another
  * machine or driver is opened without error, copies with the driver's calls, and says why: bw_plan_warning(). */
 int bw_plan_open(const char *path, bw_plan **plan);
-/* Prepares a plan for the current GPU: loads kernels, allocates what they need, and copies a few small blocks
- * by every method of the plan. A method that fails this test is not used. Copies on a GPU for which the plan has
- * not been prepared are the driver's calls. Kernels get access to the memory of the other GPUs that this process
- * uses by then (cuMemAlloc, not pools): call it again when it has begun to use another one. */
+/* Prepares a plan for the current GPU: loads kernels, which are compiled for AMD GPUs, allocates what they need,
+ * and copies a few small blocks by every method of the plan. A method that fails this test is not used. Copies on
+ * a GPU for which the plan has not been prepared are the driver's calls. Kernels get access to the memory of the
+ * other GPUs that this process uses by then (cuMemAlloc, not pools): call it again when it has begun to use
+ * another one. */
 int bw_plan_prepare(bw_plan *plan);
 /* Allows large copies to use the PCIe links of these GPUs (numbers as in cuDeviceGet, hipSetDevice): relays.
  * None is used without this call, because another process may own them. Creates a context on each, and allocates

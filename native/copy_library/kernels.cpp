@@ -8,13 +8,9 @@
 #include "interfaces/blocks/divisor.hpp"
 #include "interfaces/kernel_copy/bulk_numbers.hpp"
 
-// PTX, compiled by scripts/write_copy_kernels.py from kernels.cu and interfaces/blocks/bulk.cu
-extern const char kernels_image[], bulk_kernels_image[];
-
 namespace byteways::copy_library {
 namespace {
 
-constexpr int kOldestCapability = 80, kBulkCapability = 90;  // that the images are for
 // A simulated machine reads memory below 1 MiB that the host has written.
 constexpr std::size_t kChunkBytes = (1 << 20) - 4096;
 // Blocks of different sizes are moved in pieces of their greatest common divisor, if these are no smaller,
@@ -33,18 +29,17 @@ std::size_t piece_of(const Blocks& blocks, const Survey& seen) {
 }  // namespace
 
 std::unique_ptr<Kernels> Kernels::open(const Driver& driver, int gpu, std::string& reason) {
-  if (driver.capability() < kOldestCapability) {
-    reason = "the GPU or its driver does not compile PTX for sm_80";
-    return nullptr;
-  }
+  const std::string image = driver.image_of(KernelFile::loads, reason);
+  if (image.empty()) return nullptr;
   std::unique_ptr<Kernels> made(new Kernels(driver, gpu));
   Module module = nullptr;
-  int code = driver.load_module(&module, kernels_image);
+  int code = driver.load_module(&module, image.data());
   if (code == 0) code = driver.get_kernel(&made->covering_, module, "copy_blocks");
   if (code == 0) code = driver.get_kernel(&made->resident_, module, "copy_blocks_resident");
   if (code == 0) code = made->allocate();
-  if (code == 0 && driver.capability() >= kBulkCapability &&
-      driver.load_module(&module, bulk_kernels_image) == 0)
+  std::string no_bulk;
+  const std::string bulk = code == 0 ? driver.image_of(KernelFile::bulk, no_bulk) : std::string();
+  if (!bulk.empty() && driver.load_module(&module, bulk.data()) == 0)
     driver.get_kernel(&made->bulk_, module, "copy_blocks_bulk");
   if (code == 0) return made;
   reason = driver.error_text(code);
@@ -133,7 +128,13 @@ bool Kernels::take_all(std::vector<Part>& parts, std::size_t blocks, std::size_t
   return true;
 }
 
-void Kernels::write(const std::vector<Part>& parts, const Blocks& blocks, std::size_t piece_bytes) {
+void Kernels::write(const std::vector<Part>& parts, const Blocks& blocks, const Survey& seen,
+                    std::size_t piece_bytes) {
+  if (parts.size() == 1 && seen.uniform) {  // each block is one piece
+    BlockPair* list = parts[0].list;
+    for (std::size_t k = 0; k < blocks.count; ++k) list[k] = {blocks.from[k], blocks.to[k]};
+    return;
+  }
   std::size_t part = 0, at = 0;
   for (std::size_t k = 0; k < blocks.count; ++k) {
     const auto* from = static_cast<const std::byte*>(blocks.from[k]);
@@ -193,7 +194,7 @@ Kernels::Outcome Kernels::enqueue(const Copy& copy, const Grid& grid, int* code)
   const Current current(*driver_, gpu_);
   if (current.failed() != 0) return Outcome::failed;
   if (!take_all(parts, copy.seen.total_bytes / piece, most, copy.capturing)) return Outcome::busy;
-  write(parts, copy.blocks, piece);
+  write(parts, copy.blocks, copy.seen, piece);
   std::size_t launched = 0;
   for (const Part& part : parts) {
     if (*code == 0)

@@ -58,7 +58,8 @@ class Kernels {
   void reclaim();
   bool is_free(std::size_t chunk, std::size_t begin, std::size_t end) const;
   bool take_all(std::vector<Part>& parts, std::size_t blocks, std::size_t most, bool for_ever);
-  static void write(const std::vector<Part>& parts, const Blocks& blocks, std::size_t piece_bytes);
+  static void write(const std::vector<Part>& parts, const Blocks& blocks, const Survey& seen,
+                    std::size_t piece_bytes);
   int launch(const Part& part, std::size_t piece_bytes, Stream stream, const Grid& grid) const;
   int launch_bulk(const Part& part, std::size_t piece_bytes, Stream stream, const Grid& grid) const;
 

@@ -73,7 +73,7 @@ int no_driver() { return is_forked() ? fail(BW_FORKED) : fail(BW_NO_DRIVER, miss
 int check(const Blocks& blocks, const Survey& seen) {
   if (seen.null_block != SIZE_MAX)
     return fail(BW_NULL_POINTER, "of block " + std::to_string(seen.null_block));
-  if (seen.total_bytes == 0) return 0;
+  if (seen.largest == 0) return 0;
   const std::optional<Conflict> conflict = find_conflict(blocks, seen);
   if (!conflict) return 0;
   return fail(BW_OVERLAP, "block " + std::to_string(conflict->writer) + " writes what block " +
@@ -91,17 +91,27 @@ int copy_by_default(const Driver& driver, const Blocks& blocks, Stream stream) {
   return 0;
 }
 
+// Looks at the blocks, refuses what cannot be copied, and chooses a method if there is a plan.
+int examine(const Driver& driver, Request& request, bw_plan* plan, Choice& choice) {
+  if (plan != nullptr) choice.fallback = plan->plan.find_gpu(request);
+  const bool choosing = plan != nullptr && choice.fallback == BW_FALLBACK_NONE;
+  request.seen = survey(request.blocks, choosing ? &driver : nullptr);
+  if (const int code = check(request.blocks, request.seen)) return code;
+  if (choosing && request.seen.largest != 0) choice = plan->plan.choose(request);
+  return 0;
+}
+
 int copy(const Blocks& blocks, Stream stream, bw_plan* plan) {
   const Driver* found = driver();
   if (found == nullptr) return no_driver();
   if (blocks.count == 0) return 0;
   if (blocks.to == nullptr || blocks.from == nullptr) return fail(BW_NULL_POINTER, "the array of pointers");
-  const Survey seen = survey(blocks);
-  if (const int code = check(blocks, seen)) return code;
-  if (seen.total_bytes == 0) return 0;
+  Request request{blocks, stream};
+  Choice choice;
+  if (const int code = examine(*found, request, plan, choice)) return code;
+  const Survey& seen = request.seen;
+  if (seen.largest == 0) return 0;
   if (plan == nullptr) return copy_by_default(*found, blocks, stream);
-  Request request{};
-  Choice choice = plan->plan.choose(blocks, seen, stream, request);
   int code = 0;
   if (choice.method == BW_METHOD_DEFAULT || !plan->plan.enqueue(request, choice, &code))
     code = copy_by_default(*found, blocks, stream);
@@ -263,14 +273,13 @@ const char* bw_fallback_text(int fallback) {
 int bw_choose(void* const* dst, const void* const* src, size_t block_bytes, size_t n, void* stream,
               bw_plan* plan, struct bw_choice* choice) {
   return guarded([&] {
-    const Blocks blocks{dst, src, nullptr, block_bytes, n};
-    if (driver() == nullptr) return no_driver();
+    const Driver* found = driver();
+    if (found == nullptr) return no_driver();
     if (n != 0 && (dst == nullptr || src == nullptr)) return fail(BW_NULL_POINTER, "the array of pointers");
-    const Survey seen = survey(blocks);
-    if (const int code = check(blocks, seen)) return code;
-    Request request{};
+    Request request{{dst, src, nullptr, block_bytes, n}, stream};
     Choice made;
-    if (plan != nullptr && seen.total_bytes != 0) made = plan->plan.choose(blocks, seen, stream, request);
+    if (const int code = examine(*found, request, plan, made)) return code;
+    if (request.seen.largest == 0) made.fallback = BW_FALLBACK_NONE;
     return hand_out(choice,
                     bw_choice{sizeof(bw_choice), made.method, made.fallback, made.ns, made.default_ns});
   });

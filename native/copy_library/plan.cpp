@@ -6,6 +6,9 @@
 namespace byteways::copy_library {
 namespace {
 
+// A method that leaves multiprocessors to the program may take this much longer (copy_plan.py has it, too).
+constexpr double kNearlyAsFast = 1.03;
+
 int number_in(const std::vector<int>& process_gpus, int gpu) {
   return gpu == kHost ? kHost : process_gpus[static_cast<std::size_t>(gpu)];
 }
@@ -79,11 +82,11 @@ const Path* Plan::path_of(int from, int to, int by) const {
   return nullptr;
 }
 
-// Whether kernels of GPU `by` have access to memory of a place.
-bool Plan::reaches(const Prepared& prepared, int place, int by, bool open) {
-  if (place == kHost || place == by) return true;
+// Whether kernels of GPU `by` have access to all memory of one side.
+bool Plan::reaches(const Prepared& prepared, const Side& side, int by) {
+  if (side.place == kHost || side.place == by) return true;
   const std::uint64_t reached = prepared.reached.load(std::memory_order_acquire);
-  return open && place < kMostPeers && (reached >> place & 1) != 0;
+  return side.open_to_peers && side.place < kMostPeers && (reached >> side.place & 1) != 0;
 }
 
 // What keeps a method that is faster from being used for this copy; BW_FALLBACK_NONE: nothing.
@@ -104,78 +107,70 @@ int Plan::obstacle(const Grid& grid, const Request& request, const Prepared& pre
     case BW_METHOD_KERNEL:
     case BW_METHOD_BULK:
       // To memory without access a kernel would end the context.
-      if (!reaches(prepared, request.from, request.by, request.from_open) ||
-          !reaches(prepared, request.to, request.by, request.to_open))
+      if (!reaches(prepared, request.seen.read, request.by) ||
+          !reaches(prepared, request.seen.written, request.by))
         return BW_FALLBACK_MEMORY;
-      if ((request.seen->bits & 15) != 0) return BW_FALLBACK_NOT_ALIGNED;
+      if (((request.seen.read.bits | request.seen.written.bits) & 15) != 0) return BW_FALLBACK_NOT_ALIGNED;
       if (!request.capturing) return BW_FALLBACK_NONE;
-      return prepared.kernels->has_room_for_graph(request.blocks, *request.seen) ? BW_FALLBACK_NONE
-                                                                                 : BW_FALLBACK_CAPTURING;
+      return prepared.kernels->has_room_for_graph(request.blocks, request.seen) ? BW_FALLBACK_NONE
+                                                                                : BW_FALLBACK_CAPTURING;
     default:
       return BW_FALLBACK_FAILED;
   }
 }
 
-Choice Plan::choose(const Blocks& blocks, const Survey& seen, Stream stream, Request& request) {
+int Plan::find_gpu(Request& request) const {
+  if (is_switched_off()) return BW_FALLBACK_SWITCHED_OFF;
+  if (other_machine_) return BW_FALLBACK_OTHER_MACHINE;
+  const StreamPlace place = driver_->place_of(request.stream);
+  if (place.other_context) return BW_FALLBACK_OTHER_CONTEXT;
+  if (!place.usable ||
+      prepared_[static_cast<std::size_t>(place.gpu)].load(std::memory_order_acquire) == nullptr)
+    return BW_FALLBACK_NOT_PREPARED;
+  request.by = place.gpu;
+  return BW_FALLBACK_NONE;
+}
+
+Choice Plan::choose(Request& request) {
   const auto driver_call = [](int fallback) {
     return Choice{BW_METHOD_DEFAULT, fallback, 0, 0, nullptr, nullptr};
   };
-  if (is_switched_off()) return driver_call(BW_FALLBACK_SWITCHED_OFF);
-  if (other_machine_) return driver_call(BW_FALLBACK_OTHER_MACHINE);
-  const StreamPlace place = driver_->place_of(stream);
-  if (place.other_context) return driver_call(BW_FALLBACK_OTHER_CONTEXT);
-  const Prepared* prepared =
-      place.usable ? prepared_[static_cast<std::size_t>(place.gpu)].load(std::memory_order_acquire) : nullptr;
-  if (prepared == nullptr) return driver_call(BW_FALLBACK_NOT_PREPARED);
-  request = {blocks, &seen, stream, kUnknown, kUnknown, place.gpu, false, false, false};
-  if (!locate(request)) return driver_call(BW_FALLBACK_MEMORY);
-  const Path* path = path_of(request.from, request.to, request.by);
+  const Survey& seen = request.seen;
+  if (seen.read.place == kUnknown || seen.written.place == kUnknown) return driver_call(BW_FALLBACK_MEMORY);
+  const Path* path = path_of(seen.read.place, seen.written.place, request.by);
   if (path == nullptr || path->grids.empty()) return driver_call(BW_FALLBACK_NOT_MEASURED);
 
-  const auto count = static_cast<double>(blocks.count - seen.empty);
-  const double mean_bytes = static_cast<double>(seen.total_bytes) / count;
-  const std::optional<Estimate> usual = estimate(path->grids[0], mean_bytes, count);
+  const auto count = static_cast<double>(request.blocks.count - seen.empty);
+  const Amount amount(static_cast<double>(seen.total_bytes) / count, count);
+  const std::optional<Estimate> usual = estimate(path->grids[0], amount);
   if (!usual) return driver_call(BW_FALLBACK_NOT_MEASURED);
+  const Prepared* prepared = prepared_[static_cast<std::size_t>(request.by)].load(std::memory_order_acquire);
   Choice best{BW_METHOD_DEFAULT, BW_FALLBACK_NO_LEAD, usual->ns, usual->ns, nullptr, nullptr};
+  Choice sparing = best;  // the fastest of those that occupy fewer multiprocessors
   double best_refused_ns = usual->ns;
-  request.capturing = driver_->is_capturing(stream);
+  std::optional<bool> capturing;
   for (const Grid& grid : path->grids) {
-    const std::optional<Estimate> found = estimate(grid, mean_bytes, count);
-    if (!found || !found->leads || found->ns >= best.ns) continue;
+    const std::optional<Estimate> found = estimate(grid, amount);
+    if (!found || !found->leads || found->ns >= (found->spares ? sparing.ns : best.ns)) continue;
     // A lead beyond the largest copy is assumed only where no larger one was measured by any method.
     if (found->beyond && found->row->bytes < usual->row->bytes) continue;
     if (!seen.uniform) {  // a mean size that leads is not enough where large blocks are slower
-      const auto largest = estimate(grid, static_cast<double>(seen.largest), count);
+      const auto largest = estimate(grid, Amount(static_cast<double>(seen.largest), count));
       if (!largest || !largest->leads) continue;
     }
+    if (!capturing) capturing = driver_->is_capturing(request.stream);
+    request.capturing = *capturing;
     const int refused = obstacle(grid, request, *prepared);
+    const Choice candidate{grid.method, BW_FALLBACK_NONE, found->ns, usual->ns, &grid, found->row};
     if (refused == BW_FALLBACK_NONE) {
-      best = {grid.method, BW_FALLBACK_NONE, found->ns, usual->ns, &grid, found->row};
+      if (found->ns < best.ns) best = candidate;
+      if (found->spares) sparing = candidate;
     } else if (best.method == BW_METHOD_DEFAULT && found->ns < best_refused_ns) {
       best.fallback = refused;
       best_refused_ns = found->ns;
     }
   }
-  return best;
-}
-
-// Finds where all blocks are; false: they are not all of one pair of places.
-bool Plan::locate(Request& request) const {
-  const Blocks& blocks = request.blocks;
-  Extents extents(*driver_);
-  const auto find = [&](int& place, bool& open, const auto& address) {
-    for (std::size_t k = 0; k < blocks.count; ++k) {
-      const std::size_t bytes = blocks.bytes(k);
-      if (bytes == 0) continue;
-      const int here = extents.place_of(address(k), bytes);
-      if (here == kUnknown || (place != kUnknown && here != place)) return false;
-      place = here;
-    }
-    open = extents.all_open();
-    return true;
-  };
-  return find(request.from, request.from_open, [&](std::size_t k) { return blocks.source(k); }) &&
-         find(request.to, request.to_open, [&](std::size_t k) { return blocks.destination(k); });
+  return sparing.grid != nullptr && sparing.ns <= kNearlyAsFast * best.ns ? sparing : best;
 }
 
 bool Plan::enqueue(const Request& request, Choice& choice, int* code) {
@@ -199,7 +194,7 @@ bool Plan::enqueue_on(const Request& request, const Prepared& prepared, Choice& 
     if (outcome != Relays::Outcome::done) return false;
   } else if (choice.method == BW_METHOD_KERNEL || choice.method == BW_METHOD_BULK) {
     const Kernels::Outcome outcome = prepared.kernels->enqueue(
-        {request.blocks, *request.seen, request.stream, request.capturing}, *choice.grid, code);
+        {request.blocks, request.seen, request.stream, request.capturing}, *choice.grid, code);
     if (outcome == Kernels::Outcome::busy) choice.fallback = BW_FALLBACK_BUSY;
     if (outcome != Kernels::Outcome::done) return false;
   } else {

@@ -20,14 +20,12 @@
 
 namespace byteways::copy_library {
 
-// A copy of which the memory is known.
 struct Request {
   Blocks blocks;
-  const Survey* seen;
-  Stream stream;
-  int from, to, by;  // GPUs of this process, kHost
-  bool capturing;
-  bool from_open, to_open;  // whether GPUs with access may use all of the memory
+  Stream stream = nullptr;
+  Survey seen{};
+  int by = kUnknown;  // the GPU of the stream
+  bool capturing = false;
 };
 
 struct Choice {
@@ -55,7 +53,10 @@ class Plan {
   int allow_peers(const std::vector<int>& gpus);
   void limit_staging(std::size_t bytes) { staging_limit_ = bytes; }
 
-  Choice choose(const Blocks& blocks, const Survey& seen, Stream stream, Request& request);
+  // Finds the GPU of the stream. Returns why the copy is the driver's call whatever is copied;
+  // BW_FALLBACK_NONE: the choice needs the places of the blocks.
+  int find_gpu(Request& request) const;
+  Choice choose(Request& request);
   // Enqueues the copy by the method chosen. Returns false, with the reason in the choice, where nothing was
   // enqueued; else `code` is the driver's.
   bool enqueue(const Request& request, Choice& choice, int* code);
@@ -77,8 +78,7 @@ class Plan {
   void warn(const std::string& text);
   static std::string name_of(int place);
   const Path* path_of(int from, int to, int by) const;
-  bool locate(Request& request) const;
-  static bool reaches(const Prepared& prepared, int place, int by, bool open);
+  static bool reaches(const Prepared& prepared, const Side& side, int by);
   int obstacle(const Grid& grid, const Request& request, const Prepared& prepared);
   bool enqueue_on(const Request& request, const Prepared& prepared, Choice& choice, int* code);
   int copy_batch(const Request& request) const;

@@ -145,6 +145,7 @@ class Reader {
     Grid& grid = plan.paths.back().grids.back();
     Row row;
     row.bytes = positive(take(line, ' '));
+    row.log_bytes = std::log(row.bytes);
     if (!grid.rows.empty() && row.bytes <= grid.rows.back().bytes) throw Damage{"rows are not in order"};
     while (!line.empty()) {
       std::string_view word = take(line, ' ');
@@ -153,9 +154,11 @@ class Reader {
         while (!word.empty()) row.parts.push_back(1e-6 * positive(take(word, ',')));
         continue;
       }
-      Cell cell{positive(take(word, ':')), 0, word.ends_with('+')};
-      if (cell.leads) word.remove_suffix(1);
-      cell.ns = positive(word);
+      const double count = positive(take(word, ':'));
+      const bool spares = word.ends_with('*'), leads = spares || word.ends_with('+');
+      if (leads) word.remove_suffix(1);
+      const double ns = positive(word);
+      const Cell cell{count, ns, std::log(count), std::log(ns), leads, spares};
       if (!row.cells.empty() && cell.count <= row.cells.back().count) throw Damage{"counts are not in order"};
       row.cells.push_back(cell);
     }
@@ -173,26 +176,32 @@ class Reader {
   }
 };
 
-double between(double low, double high, double low_value, double high_value, double at) {
-  if (low == high) return low_value;
-  const double share = std::log(at / low) / std::log(high / low);
-  return std::exp((1 - share) * std::log(low_value) + share * std::log(high_value));
-}
+// The cells of a row around a count: `high` is nullptr beyond the largest.
+struct Neighbours {
+  const Row* row = nullptr;
+  const Cell *low = nullptr, *high = nullptr;
 
-std::optional<Estimate> of_row(const Row& row, double count) {
+  bool lead() const { return low->leads && (high == nullptr || high->leads); }
+  bool spare() const { return low->spares && (high == nullptr || high->spares); }
+  double log_ns(const Amount& amount) const {
+    if (low == high) return low->log_ns;
+    if (high == nullptr) return low->log_ns + amount.log_count - low->log_count;  // each takes as long
+    const double share = (amount.log_count - low->log_count) / (high->log_count - low->log_count);
+    return low->log_ns + share * (high->log_ns - low->log_ns);
+  }
+};
+
+// Nothing where the row says nothing of the count.
+std::optional<Neighbours> neighbours(const Row& row, double count) {
   const auto after = std::lower_bound(row.cells.begin(), row.cells.end(), count,
                                       [](const Cell& cell, double wanted) { return cell.count < wanted; });
-  if (after != row.cells.end() && after->count == count)
-    return Estimate{after->ns, after->leads, &row, false};
+  if (after != row.cells.end() && after->count == count) return Neighbours{&row, &*after, &*after};
   if (after == row.cells.begin()) return std::nullopt;
-  const Cell& low = *(after - 1);
-  if (after == row.cells.end()) {  // more blocks than measured: each takes as long
-    if (low.count == 1) return std::nullopt;
-    return Estimate{low.ns * count / low.count, low.leads, &row, false};
-  }
-  if (after->count > kMostApart * low.count) return std::nullopt;
-  return Estimate{between(low.count, after->count, low.ns, after->ns, count), low.leads && after->leads, &row,
-                  false};
+  const Cell* low = &*(after - 1);
+  if (after == row.cells.end())
+    return low->count == 1 ? std::nullopt : std::optional(Neighbours{&row, low, nullptr});
+  if (after->count > kMostApart * low->count) return std::nullopt;
+  return Neighbours{&row, low, &*after};
 }
 
 }  // namespace
@@ -224,23 +233,31 @@ std::optional<PlanFile> parse_plan(std::string_view text, std::string& error) {
   }
 }
 
-std::optional<Estimate> estimate(const Grid& grid, double bytes, double count) {
-  std::optional<Estimate> low, high;
+Amount::Amount(double block_bytes, double blocks)
+    : bytes(block_bytes), count(blocks), log_bytes(std::log(block_bytes)), log_count(std::log(blocks)) {}
+
+std::optional<Estimate> estimate(const Grid& grid, const Amount& amount) {
+  std::optional<Neighbours> low, high;
   for (const Row& row : grid.rows) {
-    const std::optional<Estimate> found = of_row(row, count);
+    if (high) break;
+    const std::optional<Neighbours> found = neighbours(row, amount.count);
     if (!found) continue;
-    if (row.bytes <= bytes) low = found;
-    if (row.bytes >= bytes && !high) high = found;
+    if (row.bytes <= amount.bytes) low = found;
+    if (row.bytes >= amount.bytes) high = found;
   }
   if (!low) return std::nullopt;
-  if (low->row->bytes == bytes) return low;
+  double log_ns = low->log_ns(amount);
+  if (low->row->bytes == amount.bytes)
+    return Estimate{std::exp(log_ns), low->lead(), low->spare(), low->row, false};
+  const double beyond = amount.log_bytes - low->row->log_bytes;
   if (!high) {  // a single copy above the largest one: as many bytes a second
-    if (count != 1) return std::nullopt;
-    return Estimate{low->ns * bytes / low->row->bytes, low->leads, low->row, true};
+    if (amount.count != 1) return std::nullopt;
+    return Estimate{std::exp(log_ns + beyond), low->lead(), low->spare(), low->row, true};
   }
   if (high->row->bytes > kMostApart * low->row->bytes) return std::nullopt;
-  return Estimate{between(low->row->bytes, high->row->bytes, low->ns, high->ns, bytes),
-                  low->leads && high->leads, low->row, false};
+  log_ns += beyond / (high->row->log_bytes - low->row->log_bytes) * (high->log_ns(amount) - log_ns);
+  return Estimate{std::exp(log_ns), low->lead() && high->lead(), low->spare() && high->spare(), low->row,
+                  false};
 }
 
 }  // namespace byteways::copy_library

@@ -9,12 +9,15 @@
 //     row 16384 1:9000 16:81000 64:310000
 //     method kernel blocks=64 threads=512
 //     row 16384 16:30000+ 64:52000+
+//     method bulk
+//     row 16384 16:31000+ 64:52500*
 //     method relay via=gpu1,gpu2 piece=4194304 depth=2
 //     row 268435456 1:2000000+ parts=310000,350000,340000
 //     end 5f0c8a3e12b4d796
 //
 // A row has the bytes of a block, then COUNT:NANOSECONDS of all blocks together, in order. A `+` says that
-// the method is faster than the default with an interval that excludes equality. `parts` are those of the
+// the method is faster than the default with an interval that excludes equality, and a `*` that it is besides
+// nearly as fast as the fastest method there, and occupies fewer multiprocessors. `parts` are those of the
 // direct path and of each relay, in millionths. The last line has the FNV-1a hash of all bytes before it.
 #pragma once
 #include <cstddef>
@@ -25,13 +28,14 @@
 
 namespace byteways::copy_library {
 
+// With natural logarithms, in which times are interpolated.
 struct Cell {
-  double count, ns;
-  bool leads;
+  double count, ns, log_count, log_ns;
+  bool leads, spares;
 };
 
 struct Row {
-  double bytes = 0;
+  double bytes = 0, log_bytes = 0;
   std::vector<Cell> cells;
   std::vector<double> parts;
 };
@@ -64,14 +68,21 @@ struct PlanFile {
 // Returns nothing for a damaged file; `error` gets the line and what is wrong there.
 std::optional<PlanFile> parse_plan(std::string_view text, std::string& error);
 
+// So many blocks of so many bytes, which may be a mean.
+struct Amount {
+  Amount(double block_bytes, double blocks);
+  double bytes, count, log_bytes, log_count;
+};
+
 struct Estimate {
   double ns = 0;
   bool leads = false;        // at all measured neighbours
+  bool spares = false;       // at all of them: nearly the fastest, with fewer multiprocessors
   const Row* row = nullptr;  // the nearest one below, or the only one
   bool beyond = false;       // of a single copy larger than all of the grid
 };
 // Interpolated between measured sizes and counts, in logarithms; monotone as the measured times are. Nothing
 // beyond them, but for counts and single copies above the largest, which grow in proportion.
-std::optional<Estimate> estimate(const Grid& grid, double bytes, double count);
+std::optional<Estimate> estimate(const Grid& grid, const Amount& amount);
 
 }  // namespace byteways::copy_library

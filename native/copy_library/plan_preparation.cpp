@@ -131,10 +131,9 @@ bool Plan::proves(const Path& path, const Prepared& prepared, const Grid& grid, 
     to[k] = target.data() + 2 * k * bytes;
     from[k] = source.data() + 2 * (count - 1 - k) * bytes;
   }
-  Request request{
-      {to, from, nullptr, bytes, count}, nullptr, stream, path.from, path.to, path.by, false, false, false};
-  const Survey found = survey(request.blocks);
-  request.seen = &found;
+  Request request{{to, from, nullptr, bytes, count}, stream};
+  request.seen = survey(request.blocks, nullptr);
+  request.by = path.by;
   Choice choice{grid.method, BW_FALLBACK_NONE, 1e12, 0, &grid, grid.rows.data()};
   const bool enqueued = code == 0 && enqueue_on(request, prepared, choice, &code);
   if (code == 0) code = driver_->copy(seen.data(), target.data(), kAll, stream);

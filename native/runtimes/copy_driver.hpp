@@ -22,6 +22,7 @@ struct Extent {
   std::uintptr_t begin = 0, end = 0;
   int place = kUnknown;
   bool open_to_peers = false;  // memory of a GPU that all its peers with access may use
+  std::uint64_t identity = 0;  // of the allocation, which no other one of this process has; 0: unknown
 };
 
 // The GPU of a stream. `usable`: the stream is of the primary context, which a plan was prepared for.
@@ -29,6 +30,9 @@ struct StreamPlace {
   int gpu = kUnknown;
   bool usable = false, other_context = false;
 };
+
+// Kernels of the library: loads and stores, and bulk-copy instructions.
+enum class KernelFile { loads, bulk };
 
 class Driver {
  public:
@@ -52,6 +56,7 @@ class Driver {
   virtual StreamPlace place_of(Stream stream) const = 0;
   virtual bool is_capturing(Stream stream) const = 0;  // true as well when the driver does not say
   virtual Extent extent(const void* data) const = 0;
+  virtual std::uint64_t identity(const void* data) const = 0;  // that of its extent, in less time
   virtual int record(Event event, Stream stream) const = 0;
   // 0, kNotReady, or a failure. Does not disturb a capture by another thread.
   virtual int query(Event event) const = 0;
@@ -61,8 +66,8 @@ class Driver {
 
   // --- the current GPU of the thread
   virtual int current_gpu() const = 0;  // kUnknown: none
-  // Makes the GPU current, and returns what restore() needs in `before`.
-  virtual int enter(int gpu, void** before) const = 0;
+  // Makes the GPU current. `before` is what restore() needs; `changed`: another one was current.
+  virtual int enter(int gpu, void** before, bool* changed) const = 0;
   virtual void restore(void* before) const = 0;
 
   // --- preparation; all for the current GPU
@@ -81,17 +86,20 @@ class Driver {
   virtual int synchronize(Stream stream) const = 0;
   virtual int synchronize_event(Event event) const = 0;
   virtual int elapsed_ms(float* milliseconds, Event begin, Event end) const = 0;
+  // What load_module() takes for this GPU; empty, with the reason: it has no such kernels. May compile them,
+  // once in a process.
+  virtual std::string image_of(KernelFile file, std::string& reason) const = 0;
   virtual int load_module(Module* module, const void* image) const = 0;
   virtual int get_kernel(Kernel* kernel, Module module, const char* name) const = 0;
-  virtual int capability() const = 0;  // 90 for sm_90; 0 for GPUs that load no PTX
 };
 
 // The GPU that is current for a while; the thread's own is restored at the end.
 class Current {
  public:
-  Current(const Driver& driver, int gpu) : driver_(&driver), failed_(driver.enter(gpu, &before_)) {}
+  Current(const Driver& driver, int gpu)
+      : driver_(&driver), failed_(driver.enter(gpu, &before_, &changed_)) {}
   ~Current() {
-    if (failed_ == 0) driver_->restore(before_);
+    if (failed_ == 0 && changed_) driver_->restore(before_);
   }
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
@@ -100,6 +108,7 @@ class Current {
  private:
   const Driver* driver_;
   void* before_ = nullptr;
+  bool changed_ = false;
   int failed_;
 };
 

@@ -1,5 +1,8 @@
 """A program that moves blocks to a GPU and back by each method of libbyteways_copy, and prints the outcome.
 
+With the argument `plan` it prints the file of the driver, and a plan by which the examples use kernels; with
+`hip` it does the copies through the HIP runtime that BYTEWAYS_LIBHIP names.
+
 Run in a process of its own, because a driver does not survive the fork of a test's process.
 """
 
@@ -8,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import json
 import random
+import sys
 import time
 from typing import Any
 
@@ -35,6 +39,12 @@ PLANS = {
 
 
 PIECE = 16 << 20
+#: Of the examples in examples/copy, which copy 24 blocks of 16 KiB there and back.
+OF_EXAMPLES = [
+    line
+    for path, method in zip(PATHS, ("kernel", "bulk"), strict=True)
+    for line in (path, "method default", "row 16384 24:96000", f"method {method}", "row 16384 24:9000+")
+]
 
 
 class Memory:
@@ -95,14 +105,15 @@ def captured(program: Program, memory: Memory) -> dict[str, Any]:
     """Both copies recorded into a graph, which runs twice."""
     plan, stream = program.open(*PLANS["kernel"]), program.stream()
     graph, ready = ctypes.c_void_p(), ctypes.c_void_p()
-    program.call("cuStreamBeginCapture_v2", "", ctypes.c_void_p(stream), 0)
+    program.call("cuStreamBeginCapture_v2", "hipStreamBeginCapture", ctypes.c_void_p(stream), 0)
     codes = blocks_there_and_back(program, memory, plan, stream)
-    program.call("cuStreamEndCapture", "", ctypes.c_void_p(stream), ctypes.byref(graph))
-    program.call("cuGraphInstantiateWithFlags", "", ctypes.byref(ready), graph, ctypes.c_uint64(0))
+    program.call("cuStreamEndCapture", "hipStreamEndCapture", ctypes.c_void_p(stream), ctypes.byref(graph))
+    instantiate = "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags"
+    program.call(*instantiate, ctypes.byref(ready), graph, ctypes.c_uint64(0))
     right = []
     for _ in range(2):
         memory.clear()
-        program.call("cuGraphLaunch", "", ready, ctypes.c_void_p(stream))
+        program.call("cuGraphLaunch", "hipGraphLaunch", ready, ctypes.c_void_p(stream))
         program.synchronize(stream)
         right.append(memory.right)
     return {"codes": codes, "right": all(right), "calls": program.statistics(plan).calls[of.KERNEL]}
@@ -130,7 +141,10 @@ def between_gpus(program: Program, memory: Memory) -> dict[str, Any]:
 
 
 def main() -> None:
-    program = Program(None, "cuda")
+    program = Program(None, "hip" if sys.argv[1:] == ["hip"] else "cuda")
+    if sys.argv[1:] == ["plan"]:
+        print(json.dumps([of.driver_file(), of.checked(*program.key(), *OF_EXAMPLES)]))
+        return
     gpus = len(program.key()) - 1
     small = Memory(program, COUNT * SIZE)
     found = {
@@ -138,7 +152,8 @@ def main() -> None:
     }
     found["captured"] = captured(program, small)
     if gpus > 1:
-        found["between GPUs"] = between_gpus(program, small)
+        if program.vendor == "cuda":  # HIP does not tell memory that all peers may use from that of pools
+            found["between GPUs"] = between_gpus(program, small)
         found["relay"] = round_trip(program, "relay", PLANS["relay"], Memory(program, LARGE))
     print(json.dumps(found))
 

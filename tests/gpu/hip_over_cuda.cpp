@@ -350,6 +350,10 @@ int hipPointerGetAttributes(PointerAttributes* attributes, const void* data) {
   return cuda().pointer_attributes(4, wanted, values, data);
 }
 
+int hipPointerGetAttribute(void* value, int attribute, const void* data) {
+  return cuda().pointer_attributes(1, &attribute, &value, data);
+}
+
 int hipMemGetAddressRange(void** start, std::size_t* bytes, void* data) {
   constexpr int kRangeStart = 11, kRangeBytes = 12;  // CU_POINTER_ATTRIBUTE_RANGE_*
   int wanted[] = {kRangeStart, kRangeBytes};

@@ -92,8 +92,9 @@ class Program:
     """The driver's functions and the library's, with GPU 0 current."""
 
     def __init__(self, sheet: str | None, vendor: str) -> None:
-        """Loads the machine of `sheet`; without one, the CUDA driver of this machine."""
-        self.driver = ctypes.CDLL(simulator_path() if sheet else "libcuda.so.1")
+        """Loads the machine of `sheet`; without one, this machine's CUDA driver or the HIP that is named."""
+        real = "libcuda.so.1" if vendor == "cuda" else os.environ.get("BYTEWAYS_LIBHIP", "libamdhip64.so")
+        self.driver = ctypes.CDLL(simulator_path() if sheet else real)
         self.simulated = sheet is not None
         if sheet:
             self.driver.bwsim_now.restype = ctypes.c_int64
@@ -167,11 +168,14 @@ class Program:
 
     def key(self) -> list[str]:
         """The lines of a plan that name this machine."""
-        lines = ["driver hip 6.2 -"] if self.vendor == "hip" else ["driver cuda 13.0 -"]
-        if not self.simulated:
-            version = ctypes.c_int()
-            self.call("cuDriverGetVersion", "", ctypes.byref(version))
-            lines = [f"driver cuda {version.value // 1000}.{version.value % 1000 // 10} {_release()}"]
+        version = ctypes.c_int()
+        self.call("cuDriverGetVersion", "hipRuntimeGetVersion", ctypes.byref(version))
+        release = _release() if self.vendor == "cuda" and not self.simulated else "-"
+        major, minor = (
+            divmod(version.value, 1000) if self.vendor == "cuda" else divmod(version.value, 10_000_000)
+        )
+        minor //= 10 if self.vendor == "cuda" else 100_000
+        lines = [f"driver {self.vendor} {major}.{minor} {release}"]
         count = ctypes.c_int()
         self.call("cuDeviceGetCount", "hipGetDeviceCount", ctypes.byref(count))
         for number in range(count.value):
@@ -244,10 +248,16 @@ class Program:
         return bytes(self.library.bw_plan_warning(plan)).decode()
 
 
+def driver_file() -> str:
+    """The file of the CUDA driver that this process has loaded."""
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8")
+    found = re.search(r"/\S*/libcuda\.so\.\S+$", maps, re.MULTILINE)
+    return found[0] if found else "libcuda.so.1"
+
+
 def _release() -> str:
     """The release of the CUDA driver, which is in the name of its file."""
-    maps = Path("/proc/self/maps").read_text(encoding="utf-8")
-    found = re.search(r"/libcuda\.so\.(\d+(?:\.\d+)+)$", maps, re.MULTILINE)
+    found = re.search(r"/libcuda\.so\.(\d+(?:\.\d+)+)$", driver_file())
     return found[1] if found else "-"
 
 

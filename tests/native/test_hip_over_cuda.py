@@ -11,6 +11,8 @@ import pytest
 from byteways import _core
 from byteways.run.shared.library_paths import library_directories
 from tests.native import fake_libraries as fake
+from tests.native import simulated as toy
+from tests.native.copy_program import Program
 
 INVALID_VALUE = 1
 
@@ -108,3 +110,21 @@ def test_what_hip_would_refuse(hip: ctypes.CDLL, log: Path) -> None:
     assert hip.hipMemcpyAsync(memory, memory, size, 4, None) == 0
     assert log.read_text() == "cuMemcpyAsync 8 0\n"
     assert hip.hipSetDevice(7) != 0
+
+
+def test_the_copy_library_gives_the_compiler_all_that_its_kernels_include() -> None:
+    """Catches a header that is missing in the library, which only a real compiler finds."""
+    lines = (
+        "path host gpu0 by gpu0",
+        "method default",
+        "row 4096 16:16000",
+        "method kernel",
+        "row 4096 16:4000+",
+    )
+
+    def scene() -> str:
+        program = Program(None, "hip")
+        return program.warning(program.open(*lines))
+
+    # The driver that does nothing copies nothing, so that the kernel fails its test after it was compiled.
+    assert toy.apart(scene) == "method kernel failed its test on gpu0"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from byteways.cli import best
+from byteways.cli import best, measure_now
 from byteways.plan.question import question
 from byteways.plan.question_suite import suite_of
 from byteways.plan.suite_types import Suite
-from byteways.run.conduct import measure_from_python, plan_file
+from byteways.run.conduct import plan_file
 from byteways.run.conduct.time_limit import TimeLimit
 from tests.unit.legality import H200X4
 
@@ -27,7 +27,7 @@ def test_the_suite_is_made_for_the_machine_that_a_worker_opens(
         suites.append(suite(H200X4[0]))
         return SimpleNamespace(manifest={"suite": {"text": suites[0].text}})
 
-    monkeypatch.setattr(measure_from_python, "measure_from_python", measured)
+    monkeypatch.setattr(measure_now, "measure_from_python", measured)
     monkeypatch.setattr(plan_file, "read", lambda _, suite: SimpleNamespace(cases=[suite.text]))
     asked = question("gpu0", "gpu1", "1MiB")
     _, planned = best._measured(asked, None, tmp_path, TimeLimit(None, 0.0))

@@ -106,6 +106,28 @@ def test_a_call_that_takes_longer_than_it_saves(tmp_path: Path) -> None:
     assert (kernel.time_ns, batch.time_ns) == pytest.approx((46943.04, 56943.04), rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("bulk", "kernel_options", "spares"),
+    [(29.4, {}, True), (28.0, {}, False), (29.4, {"blocks": 4}, False), (30.6, {}, False)],
+    ids=["within 3 %", "slower", "more multiprocessors", "fastest"],
+)
+def test_a_method_that_leaves_multiprocessors_to_the_program(
+    tmp_path: Path, bulk: float, kernel_options: dict[str, int], spares: bool
+) -> None:
+    """Catches a mark on the method that occupies more of them, or takes longer than it may."""
+    run = build()
+    blocks(run, "copy-blocks", 20.0, submit_ns=0.0)
+    blocks(run, "kernel-blocks", 30.0, options=kernel_options, submit_ns=0.0)
+    blocks(run, "bulk-blocks", bulk, submit_ns=0.0)
+    made = plan(run, tmp_path)
+    cells = {name: method(made, name).cells for name in ("kernel", "bulk")}
+    assert [cell.spares for cell in cells["bulk"]] == [spares]
+    assert [cell.leads for cell in cells["bulk"]] == [True]
+    assert not any(cell.spares for cell in cells["kernel"])
+    text = [line for line in made.text.splitlines() if line.startswith("row")]
+    assert text[-1].endswith("*" if spares else "+")
+
+
 def test_the_call_of_the_driver_between_measured_blocks(tmp_path: Path) -> None:
     """Catches a plan without the methods that were measured where the loop of calls was not."""
     run = build()

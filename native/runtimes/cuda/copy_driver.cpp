@@ -12,14 +12,17 @@
 
 #include "runtimes/cuda/driver.hpp"
 
+// PTX, compiled by scripts/write_copy_kernels.py from kernels.cu and interfaces/blocks/bulk.cu
+extern const char kernels_image[], bulk_kernels_image[];
+
 namespace byteways::copy_library {
 namespace {
 
 using cuda::CudaTable;
 
 // CU_POINTER_ATTRIBUTE_*, CU_MEMORYTYPE_*, CU_STREAM_LEGACY, CU_STREAM_CAPTURE_STATUS_NONE
-constexpr int kMemoryType = 2, kDevicePointer = 3, kIsManaged = 8, kOrdinal = 9, kIsLegacyIpc = 10,
-              kRangeStart = 11, kRangeBytes = 12;
+constexpr int kMemoryType = 2, kDevicePointer = 3, kBufferId = 7, kIsManaged = 8, kOrdinal = 9,
+              kIsLegacyIpc = 10, kRangeStart = 11, kRangeBytes = 12;
 constexpr unsigned kTypeHost = 1, kTypeDevice = 2;
 constexpr std::uintptr_t kLegacyStream = 1;
 constexpr int kCaptureRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
@@ -114,12 +117,14 @@ class CudaCopies final : public Driver {
     int managed = 0, ordinal = 0, legacy = 0;
     void *start = nullptr, *device_pointer = nullptr;
     std::size_t bytes = 0;
-    int attributes[] = {kMemoryType, kIsManaged,  kOrdinal,      kIsLegacyIpc,
-                        kRangeStart, kRangeBytes, kDevicePointer};
-    void* values[] = {&type, &managed, &ordinal, &legacy, &start, &bytes, &device_pointer};
+    unsigned long long identity = 0;
+    int attributes[] = {kMemoryType, kIsManaged,  kOrdinal,       kIsLegacyIpc,
+                        kRangeStart, kRangeBytes, kDevicePointer, kBufferId};
+    void* values[] = {&type, &managed, &ordinal, &legacy, &start, &bytes, &device_pointer, &identity};
     Extent found{reinterpret_cast<std::uintptr_t>(data), 0, kUnknown, false};
     found.end = found.begin + 1;
-    if (table_.pointer_attributes(7, attributes, values, data) != 0) return found;
+    if (table_.pointer_attributes(8, attributes, values, data) != 0) return found;
+    found.identity = identity;
     // Kernels use the addresses of the caller: memory whose address on the GPU differs is left to the driver.
     if (managed != 0 || device_pointer != data) return found;
     if (type == kTypeHost) found.place = kHost;
@@ -132,6 +137,12 @@ class CudaCopies final : public Driver {
       found.end = first + bytes;
     }
     return found;
+  }
+  std::uint64_t identity(const void* data) const override {
+    unsigned long long identity = 0;
+    int attribute = kBufferId;
+    void* value = &identity;
+    return table_.pointer_attributes(1, &attribute, &value, data) == 0 ? identity : 0;
   }
   int record(Event event, Stream stream) const override {
     return table_.record_event(static_cast<CudaTable::Event>(event), of(stream));
@@ -161,11 +172,12 @@ class CudaCopies final : public Driver {
       return kUnknown;
     return number_of(device);
   }
-  int enter(int gpu, void** before) const override {
+  int enter(int gpu, void** before, bool* changed) const override {
     CudaTable::Context context = nullptr;
     if (const int code = table_.get_context(&context)) return code;
     *before = context;
-    return context == primary(gpu) ? 0 : table_.set_context(primary(gpu));
+    *changed = context != primary(gpu);
+    return *changed ? table_.set_context(primary(gpu)) : 0;
   }
   void restore(void* before) const override { table_.set_context(static_cast<CudaTable::Context>(before)); }
 
@@ -232,13 +244,15 @@ class CudaCopies final : public Driver {
     if (code != 0) return code;
     return table_.set_kernel_attribute(*found, CudaTable::kKernelMaxDynamicSharedBytes, most - own);
   }
-  int capability() const override {
-    const int gpu = current_gpu();
+  std::string image_of(KernelFile file, std::string& reason) const override {
+    const int gpu = current_gpu(), oldest = file == KernelFile::bulk ? 90 : 80;  // that the PTX is for
     int major = 0, minor = 0;
-    if (gpu < 0 || table_.device_attribute(&major, CudaTable::kDeviceCapabilityMajor, handle(gpu)) != 0 ||
-        table_.device_attribute(&minor, CudaTable::kDeviceCapabilityMinor, handle(gpu)) != 0)
-      return 0;
-    return 10 * major + minor;
+    if (gpu >= 0 && table_.device_attribute(&major, CudaTable::kDeviceCapabilityMajor, handle(gpu)) == 0 &&
+        table_.device_attribute(&minor, CudaTable::kDeviceCapabilityMinor, handle(gpu)) == 0 &&
+        10 * major + minor >= oldest)
+      return file == KernelFile::bulk ? bulk_kernels_image : kernels_image;
+    reason = "the GPU is older than sm_" + std::to_string(oldest);
+    return {};
   }
 
  private:

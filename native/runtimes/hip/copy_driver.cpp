@@ -6,9 +6,12 @@
 #include <atomic>
 #include <cctype>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include "runtimes/hip/driver.hpp"
+#include "runtimes/hip/hiprtc.hpp"
 
 namespace byteways::copy_library {
 namespace {
@@ -17,6 +20,7 @@ using hip::HipTable;
 
 constexpr int kCaptureRelaxed = 2;  // hipStreamCaptureModeRelaxed
 constexpr int kNotCapturing = 0;    // hipStreamCaptureStatusNone
+const std::vector<std::string> kDirectories{"/opt/rocm/lib", "/opt/rocm/hip/lib"};
 
 class HipCopies final : public Driver {
  public:
@@ -32,6 +36,7 @@ class HipCopies final : public Driver {
     version = std::to_string(number_ / 10'000'000) + "." + std::to_string(number_ / 100'000 % 100);
     release = release_of(path);
     if (release.empty()) release = "-";
+    hip_ = {library, path, number_};
     retained_ = std::vector<std::atomic<bool>>(static_cast<std::size_t>(gpus));
     return 0;
   }
@@ -91,8 +96,14 @@ class HipCopies final : public Driver {
     if (first <= found.begin && found.begin - first < bytes) {
       found.begin = first;
       found.end = first + bytes;
+      found.identity = identity(data);
     }
     return found;
+  }
+  std::uint64_t identity(const void* data) const override {
+    std::uint64_t identity = 0;  // the runtime writes 32 bits of it
+    if (!table_.pointer_attribute) return 0;
+    return quiet(table_.pointer_attribute(&identity, HipTable::kBufferId, data)) == 0 ? identity : 0;
   }
   int record(Event event, Stream stream) const override {
     return table_.record_event(static_cast<HipTable::Event>(event), of(stream));
@@ -119,11 +130,12 @@ class HipCopies final : public Driver {
     int gpu = kUnknown;
     return quiet(table_.get_device(&gpu)) == 0 ? gpu : kUnknown;
   }
-  int enter(int gpu, void** before) const override {
+  int enter(int gpu, void** before, bool* changed) const override {
     int current = 0;
     if (const int code = table_.get_device(&current)) return code;
     *before = reinterpret_cast<void*>(static_cast<std::intptr_t>(current));
-    return current == gpu ? 0 : table_.set_device(gpu);
+    *changed = current != gpu;
+    return *changed ? table_.set_device(gpu) : 0;
   }
   void restore(void* before) const override {
     table_.set_device(static_cast<int>(reinterpret_cast<std::intptr_t>(before)));
@@ -178,9 +190,40 @@ class HipCopies final : public Driver {
     return table_.get_kernel(reinterpret_cast<HipTable::Kernel*>(kernel),
                              static_cast<HipTable::Module>(module), name);
   }
-  int capability() const override { return 0; }
+  // Compiled by hipRTC for the architecture of the GPU with its features.
+  std::string image_of(KernelFile file, std::string& reason) const override {
+    if (file == KernelFile::bulk) {
+      reason = "the GPU has no bulk-copy instructions";
+      return {};
+    }
+    const std::string architecture = architecture_of(current_gpu());
+    if (architecture.empty()) {
+      reason = "the runtime does not name the architecture of the GPU";
+      return {};
+    }
+    const std::lock_guard lock(compiling_);
+    std::string& image = images_[architecture];
+    try {
+      if (image.empty()) {
+        hip::Hiprtc compiler(hip_, kDirectories, hip::Hiprtc::Place::worker);
+        gpu::require(compiler, "hipRTC");
+        image = compiler.compile("copy_library/kernels.cu", architecture);
+      }
+    } catch (const Error& error) {
+      reason = error.text();
+    }
+    return image;
+  }
 
  private:
+  std::string architecture_of(int gpu) const {
+    const auto properties = std::make_unique<HipTable::Properties>();
+    std::memset(properties->bytes, 0, sizeof properties->bytes);
+    const auto& get = table_.device_properties ? table_.device_properties : table_.device_properties_before_6;
+    return gpu >= 0 && get && quiet(get(properties.get(), gpu)) == 0 ? properties->architecture()
+                                                                     : std::string();
+  }
+
   static constexpr unsigned kEventWithoutTiming = 2;  // hipEventDisableTiming
   static constexpr int kNoPeerAccess = 217;           // hipErrorPeerAccessUnsupported
 
@@ -194,6 +237,9 @@ class HipCopies final : public Driver {
 
   HipTable table_;
   int number_ = 0;
+  hip::HipLibrary hip_;
+  mutable std::mutex compiling_;
+  mutable std::map<std::string, std::string> images_;  // by architecture
   std::vector<std::atomic<bool>> retained_;
 };
 
@@ -212,8 +258,7 @@ std::unique_ptr<Driver> open_hip(bool loaded, std::string& reason) {
     if (names.empty()) return nullptr;
   }
   LibraryReport report;
-  const Library library =
-      Library::open(names, {"/opt/rocm/lib", "/opt/rocm/hip/lib"}, "BYTEWAYS_LIBHIP", {}, report);
+  const Library library = Library::open(names, kDirectories, "BYTEWAYS_LIBHIP", {}, report);
   if (!library) {
     reason += (reason.empty() ? "" : "; ") + report.reason;
     return nullptr;

@@ -33,22 +33,18 @@ int HipDriver::devices() const {
   return count;
 }
 
-// The offset of the architecture varies between versions, so search for its text after the device's name,
-// which comes first and may contain the same letters.
 std::string HipDriver::architecture(int device) const {
-  constexpr std::size_t kNameBytes = 256;
   const auto properties = std::make_unique<Properties>();
   std::memset(properties.get(), 0, sizeof *properties);
   if (device_properties)
     call(device, device_properties, properties.get(), device);
   else
     call(device, device_properties_before_6, properties.get(), device);
-  const std::string_view all(properties->bytes + kNameBytes, sizeof properties->bytes - kNameBytes - 1);
-  const std::size_t at = all.find("gfx");
-  if (at == std::string_view::npos)
+  std::string found = properties->architecture();
+  if (found.empty())
     throw Error("hipGetDeviceProperties", "architecture", "no name that begins with gfx is in the answer",
                 name_of(device));
-  return std::string(all.data() + at);
+  return found;
 }
 
 void* HipDriver::new_device_memory(int device, Memory memory, std::size_t bytes) const {

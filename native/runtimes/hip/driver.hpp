@@ -37,6 +37,14 @@ struct HipTable {
   // of the architecture is searched in it.
   struct Properties {
     char bytes[16384];
+    // The offset of the architecture varies between versions, so its text is searched for after the device's
+    // name, which comes first and may contain the same letters. Empty: it is not there.
+    std::string architecture() const {
+      constexpr std::size_t kNameBytes = 256;
+      const std::string_view all(bytes + kNameBytes, sizeof bytes - kNameBytes - 1);
+      const std::size_t at = all.find("gfx");
+      return at == std::string_view::npos ? std::string() : std::string(all.data() + at);
+    }
   };
 
   struct PointerAttributes {  // hipPointerAttribute_t
@@ -63,6 +71,7 @@ struct HipTable {
   static constexpr int kAdviseCoarseGrain = 100;                          // hipMemAdviseSetCoarseGrain
   static constexpr int kLastPrefetchLocation = 4;    // hipMemRangeAttributeLastPrefetchLocation
   static constexpr int kCopyDefault = 4;             // hipMemcpyDefault
+  static constexpr int kBufferId = 7;                // HIP_POINTER_ATTRIBUTE_BUFFER_ID
   static constexpr unsigned kStreamNonBlocking = 1;  // hipStreamNonBlocking
   static constexpr unsigned kEventTiming = 0;        // hipEventDefault
   static constexpr int kHostDevice = -1;             // hipCpuDeviceId

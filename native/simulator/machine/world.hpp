@@ -84,6 +84,7 @@ class World {
     std::uint64_t bytes;
     Kind kind;
     Place owner;
+    std::uint64_t number;  // which no other allocation has
   };
   std::optional<Extent> extent_of(const void* data);
   Place owner_of(const void* data);  // managed: where the first page is now

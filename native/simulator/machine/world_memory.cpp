@@ -61,7 +61,7 @@ std::optional<World::Extent> World::extent_of(const void* data) {
   const std::lock_guard lock(mutex_);
   const Block* block = memory_.find(data);
   if (block == nullptr) return std::nullopt;
-  return Extent{block->data, block->bytes, block->kind, block->owner};
+  return Extent{block->data, block->bytes, block->kind, block->owner, block->number};
 }
 
 Place World::owner_of(const void* data) {

@@ -47,6 +47,7 @@ Block& Memory::allocate(Place owner, Kind kind, std::uint64_t bytes, bool real) 
   block->data = static_cast<std::byte*>(data);
   block->bytes = bytes;
   block->kind = kind;
+  block->number = ++made_;
   block->owner = owner;
   block->pages[0] = owner;
   block->prefetched[0] = std::nullopt;

@@ -33,6 +33,7 @@ struct Block {
   std::byte* data = nullptr;
   std::uint64_t bytes = 0, reserved_bytes = 0;
   Kind kind = Kind::pageable;
+  std::uint64_t number = 0;              // from 1 on, never given twice
   Place owner;                           // owner of the memory
   std::map<std::uint64_t, Place> pages;  // managed: place of the pages from this offset on
   std::map<std::uint64_t, std::optional<Place>> prefetched;  // managed: last prefetch destination
@@ -110,6 +111,7 @@ class Memory {
 
  private:
   std::map<const std::byte*, std::unique_ptr<Block>> blocks_;  // by address
+  std::uint64_t made_ = 0;
 };
 
 // Returns the bytes of a block's range per place, in the order of first pages.

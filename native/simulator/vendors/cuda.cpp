@@ -105,7 +105,7 @@ int attribute_of(const Model& model, int attribute) {
 }
 
 // CU_POINTER_ATTRIBUTE_*
-constexpr int kPointerMemoryType = 2, kPointerDeviceAddress = 3, kPointerIsManaged = 8,
+constexpr int kPointerMemoryType = 2, kPointerDeviceAddress = 3, kPointerBufferId = 7, kPointerIsManaged = 8,
               kPointerDeviceOrdinal = 9, kPointerIsLegacyIpc = 10, kPointerRangeStart = 11,
               kPointerRangeBytes = 12;
 
@@ -342,6 +342,9 @@ int cuPointerGetAttributes(unsigned count, int* attributes, void** values, const
           break;
         case kPointerRangeBytes:
           *static_cast<std::size_t*>(values[k]) = known ? extent->bytes : 0;
+          break;
+        case kPointerBufferId:
+          *static_cast<unsigned long long*>(values[k]) = known ? extent->number : 0;
           break;
         case kPointerDeviceAddress:
           *static_cast<const void**>(values[k]) = known ? data : nullptr;

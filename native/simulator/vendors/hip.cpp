@@ -262,6 +262,16 @@ int hipPointerGetAttributes(PointerAttributes* attributes, const void* data) {
   });
 }
 
+// The runtime gives 32 bits of the identity (clr, hip_memory.cpp).
+int hipPointerGetAttribute(void* value, int attribute, const void* data) {
+  return answer([&] {
+    const std::optional<World::Extent> extent = world().extent_of(data);
+    require(value != nullptr && attribute == HipTable::kBufferId && extent && !is_plain(extent->kind),
+            code::kInvalidValue);
+    *static_cast<std::uint32_t*>(value) = static_cast<std::uint32_t>(extent->number);
+  });
+}
+
 int hipMemGetAddressRange(void** start, std::size_t* bytes, void* data) {
   return answer([&] {
     const std::optional<World::Extent> extent = world().extent_of(data);

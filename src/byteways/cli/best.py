@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from byteways.plan.kv_cache import CacheBlocks
     from byteways.plan.question import Question
     from byteways.record.run_folder import RunFolder
-    from byteways.run.conduct.interruption import Interruption
     from byteways.run.conduct.simulation import Simulation
     from byteways.run.conduct.time_limit import TimeLimit
 
@@ -305,29 +303,10 @@ def _measured(
     Raises:
         Interrupted: By a signal, or the time was over before anything was planned.
     """
+    from byteways.cli.measure_now import measure_now
     from byteways.cli.preloading import importing
-    from byteways.cli.progress import Progress, stderr_screen
     from byteways.plan.question_suite import suite_of
-    from byteways.plan.suite import parse
-    from byteways.record.run_folder import MANIFEST, RunFolder
-    from byteways.run.conduct import plan_file
-    from byteways.run.conduct.conductor import Interrupted
-    from byteways.run.conduct.measure_from_python import measure_from_python
-    from byteways.run.shared.options import RunOptions
-
-    command_line = ["byteways", *sys.argv[1:]]
-
-    def display(cases: int, interruption: Interruption) -> Progress:
-        return Progress(cases, interruption, stderr_screen())
 
     with limit:
-        try:
-            run = measure_from_python(
-                *(partial(suite_of, asked), RunOptions(), folder, command_line, display, limit, simulation),
-                tick=importing(limit.check, *_TO_ANSWER),
-            )
-        except Interrupted:
-            if not limit.over or not (folder / MANIFEST).exists():
-                raise
-            run = RunFolder(folder)
-    return run, plan_file.read(folder, parse(run.manifest["suite"]["text"], file="best")).cases
+        tick = importing(limit.check, *_TO_ANSWER)
+        return measure_now(partial(suite_of, asked), simulation, folder, limit, tick)

@@ -47,7 +47,7 @@ _ARGUMENTS: Mapping[str, str] = {
     "best": BEST,
     "reproduce": "byteways list studies",
     **dict.fromkeys(
-        ("show", "export", "check", "report", "plan", "advise"), "name the folder that `byteways run` made"
+        ("show", "export", "check", "report", "advise"), "name the folder that `byteways run` made"
     ),
     "compare": "byteways compare RUN_A RUN_B",
 }

@@ -44,7 +44,7 @@ def fast_copies(
     opened = plan_of(plan)
     if opened is None:
         place = copy_plan_file() or "a file"
-        text = f"there is no copy plan; make one from a run: byteways plan RUN -o {place}"
+        text = f"there is no copy plan; make one: byteways plan --measure -o {place}"
         warnings.warn(text, PlanWarning, stacklevel=2)
         return nullcontext()
     return FastCopies(opened, least_bytes)

@@ -194,7 +194,7 @@ def _named(names: Sequence[str], number: int) -> str:
 
 
 def open_plan(path: str | os.PathLike[str]) -> OpenPlan:
-    """Opens a plan, as `byteways plan RUN -o FILE` writes it; `with` closes it at the end.
+    """Opens a plan, as `byteways plan` writes it; `with` closes it at the end.
 
     Args:
         path: The file.

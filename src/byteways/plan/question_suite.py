@@ -64,7 +64,7 @@ def _collective(asked: Question, topology: Topology) -> Iterator[str]:
 def _load(asked: Question, topology: Topology) -> Iterator[str]:
     """Yields the sweeps of the parts of a load, and of all of it."""
     for name, keys in sweeps_of_load(asked.size_bytes, topology, gpu_of(asked, topology)):
-        yield _table(name, keys)
+        yield sweep_text(name, keys)
 
 
 def _blocks(asked: Question, topology: Topology) -> Iterator[str]:
@@ -189,10 +189,11 @@ def _sweep(name: str, asked: Question, ends: Sequence[Sequence[str]], **keys: ob
         "size": asked.size_bytes,
         **{key: value for key, value in keys.items() if value is not None},
     }
-    return _table(name, told)
+    return sweep_text(name, told)
 
 
-def _table(name: str, keys: Mapping[str, object]) -> str:
+def sweep_text(name: str, keys: Mapping[str, object]) -> str:
+    """Returns a sweep as TOML."""
     return "\n".join(
         ("[[sweep]]", *(f"{key} = {_toml(value)}" for key, value in {"name": name, **keys}.items()))
     )

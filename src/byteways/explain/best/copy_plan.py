@@ -2,14 +2,16 @@
 
 native/copy_library/plan_file.hpp has the format. A cell leads where the comparison of its bandwidth with that
 of the call of the driver says so, and where it stays faster when its own call is counted in full and that of
-the driver not at all: a program may wait for a copy or enqueue others meanwhile.
+the driver not at all: a program may wait for a copy or enqueue others meanwhile. Of methods that take nearly
+the same time the library uses the one that leaves most multiprocessors to the program.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from byteways.errors import BytewaysError
@@ -40,6 +42,10 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 _KERNELS = {"kernel-blocks": "kernel", "bulk-blocks": "bulk"}
 _SHAPE = ("blocks", "threads", "chunk_bytes", "stages")
 _MILLION = 1_000_000
+#: So much longer than the fastest method another one may take that occupies fewer multiprocessors.
+NEARLY_AS_FAST = 1.03
+#: Multiprocessors that methods without option `blocks` occupy: all, and kBulkBlocks (bulk_numbers.hpp).
+_OCCUPIED = {"kernel": math.inf, "bulk": 8}
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class PlanCell:
     count: int
     time_ns: float
     leads: bool
+    spares: bool = False  # it leads, is nearly the fastest, and occupies fewer multiprocessors
     parts: tuple[int, ...] = ()  # of a relay, in millionths: of the direct path, then of each relay
 
 
@@ -64,6 +71,12 @@ class PlanMethod:
     @property
     def leading(self) -> tuple[PlanCell, ...]:
         return tuple(cell for cell in self.cells if cell.leads)
+
+    @property
+    def multiprocessors(self) -> float:
+        """How many it occupies at most."""
+        found = re.search(r" blocks=(\d+)", self.options)
+        return int(found[1]) if found else _OCCUPIED.get(self.name, 0)
 
 
 @dataclass(frozen=True)
@@ -205,7 +218,26 @@ def _path(
     for (name, options), same in others.items():
         cells = [_cell(cell, role, usual[_at(cell, role)], ways) for cell, role in same]
         methods.append(PlanMethod(name, options, _monotone(cells)))
-    return PlanPath(*names, tuple(methods))
+    return PlanPath(*names, tuple(_sparing(methods)))
+
+
+def _sparing(methods: Sequence[PlanMethod]) -> Iterator[PlanMethod]:
+    """Yields the methods, with a mark on nearly fastest cells that occupy fewer multiprocessors."""
+    leading = [
+        ((cell.block_bytes, cell.count), method, cell) for method in methods for cell in method.leading
+    ]
+    marked: dict[tuple[int, int], PlanMethod] = {}
+    for at, same in group_by(leading, lambda one: one[0]).items():
+        fastest = min(same, key=lambda one: one[2].time_ns)
+        near = [one for one in same if one[2].time_ns <= NEARLY_AS_FAST * fastest[2].time_ns]
+        sparing = min(near, key=lambda one: (one[1].multiprocessors, one[2].time_ns))
+        if sparing[1].multiprocessors < fastest[1].multiprocessors:
+            marked[at] = sparing[1]
+    for method in methods:
+        cells = (
+            replace(one, spares=marked.get((one.block_bytes, one.count)) is method) for one in method.cells
+        )
+        yield replace(method, cells=tuple(cells))
 
 
 def _driver_calls(index: Index, members: Sequence[tuple[Result, _Role]]) -> dict[tuple[int, int], Result]:
@@ -246,7 +278,7 @@ def _at(cell: Result, role: _Role) -> tuple[int, int]:
 def _cell(cell: Result, role: _Role, usual: Result, ways: int) -> PlanCell:
     time_ns = _time_ns(cell, role.method)
     leads = compare(cell, usual, kind="plan", ways=ways).leads and time_ns < _time_ns(usual, DEFAULT)
-    return PlanCell(*_at(cell, role), time_ns, leads, _parts(cell) if role.method == RELAY else ())
+    return PlanCell(*_at(cell, role), time_ns, leads, parts=_parts(cell) if role.method == RELAY else ())
 
 
 def _time_ns(cell: Result, method: str) -> float:
@@ -273,19 +305,21 @@ def _monotone(cells: Iterable[PlanCell]) -> tuple[PlanCell, ...]:
     done: list[PlanCell] = []
     for cell in sorted(cells, key=lambda one: (one.block_bytes, one.count)):
         below = [one.time_ns for one in done if one.count <= cell.count]
-        done.append(
-            PlanCell(cell.block_bytes, cell.count, max([cell.time_ns, *below]), cell.leads, cell.parts)
-        )
+        done.append(replace(cell, time_ns=max([cell.time_ns, *below])))
     return tuple(done)
 
 
 def _rows(cells: Sequence[PlanCell]) -> list[str]:
     lines = []
     for block_bytes, row in group_by(cells, lambda cell: cell.block_bytes).items():
-        times = [f"{cell.count}:{max(1, round(cell.time_ns))}{'+' if cell.leads else ''}" for cell in row]
+        times = [f"{cell.count}:{max(1, round(cell.time_ns))}{_mark(cell)}" for cell in row]
         parts = [f"parts={','.join(map(str, row[0].parts))}"] if row[0].parts else []
         lines.append(" ".join(("row", str(block_bytes), *times, *parts)))
     return lines
+
+
+def _mark(cell: PlanCell) -> str:
+    return "*" if cell.spares else "+" if cell.leads else ""
 
 
 def _machine(

@@ -1,0 +1,55 @@
+"""Measures a suite that a command has made for itself, within a time limit: `best`, `plan --measure`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from byteways.cli.measure_and_report import command_line
+from byteways.cli.progress import Progress, stderr_screen
+from byteways.plan.case import PlannedCase
+from byteways.plan.suite import parse
+from byteways.plan.suite_types import Suite
+from byteways.record.run_folder import MANIFEST, RunFolder
+from byteways.run.conduct import plan_file
+from byteways.run.conduct.conductor import Interrupted
+from byteways.run.conduct.execution import SuiteOf
+from byteways.run.conduct.interruption import Interruption
+from byteways.run.conduct.measure_from_python import measure_from_python
+from byteways.run.conduct.simulation import Simulation
+from byteways.run.conduct.time_limit import TimeLimit
+from byteways.run.shared.options import RunOptions
+
+
+def measure_now(
+    suite: Suite | SuiteOf,
+    simulation: Simulation | None,
+    folder: Path,
+    limit: TimeLimit,
+    tick: Callable[[], None] | None = None,
+) -> tuple[RunFolder, Sequence[PlannedCase]]:
+    """Measures until all is measured or the time is over; returns the run and its plan.
+
+    Args:
+        suite: What to measure, or what returns it for this machine.
+        simulation: The simulated machine; None: this machine.
+        folder: The new run folder.
+        limit: Within its context.
+        tick: Called while the machine is opened; None: the limit's check.
+
+    Raises:
+        Interrupted: By a signal, or the time was over before anything was planned.
+    """
+
+    def display(cases: int, interruption: Interruption) -> Progress:
+        return Progress(cases, interruption, stderr_screen())
+
+    try:
+        run = measure_from_python(
+            suite, RunOptions(), folder, command_line(), display, limit, simulation, tick=tick
+        )
+    except Interrupted:
+        if not limit.over or not (folder / MANIFEST).exists():
+            raise
+        run = RunFolder(folder)
+    return run, plan_file.read(folder, parse(run.manifest["suite"]["text"], file="of this command")).cases
