@@ -192,6 +192,13 @@ def cost_of_calls(measured: Mapping[Cell, Mapping[str, Rounds]], cells: Sequence
             f"call of {count} x {format_size(size)}, {direction}: ours {calls[OURS] / 1e3:.2f} us, "
             f"without plan {calls[DEFAULT] / 1e3:.2f} us, driver's call {plain / 1e3:.2f} us"
         )
+    few, many = (cell for cell in cells if cell[3] > 1)
+    for name in (OURS, "batch", "gather"):
+        ends = [statistics.median(measured[cell]["call_ns"][name]) for cell in (few, many)]
+        each = (ends[1] - ends[0]) / (many[3] - few[3])
+        print(
+            f"  calls of blocks by {name}: {(ends[0] - few[3] * each) / 1e3:.2f} us + {each:.1f} ns a block"
+        )
 
 
 def relays(measured: Mapping[Cell, Mapping[str, Rounds]], cells: Sequence[Cell]) -> None:

@@ -32,15 +32,14 @@ std::unique_ptr<Kernels> Kernels::open(const Driver& driver, int gpu, std::strin
   const std::string image = driver.image_of(KernelFile::loads, reason);
   if (image.empty()) return nullptr;
   std::unique_ptr<Kernels> made(new Kernels(driver, gpu));
-  Module module = nullptr;
-  int code = driver.load_module(&module, image.data());
-  if (code == 0) code = driver.get_kernel(&made->covering_, module, "copy_blocks");
-  if (code == 0) code = driver.get_kernel(&made->resident_, module, "copy_blocks_resident");
+  int code = driver.load_module(&made->module_, image.data());
+  if (code == 0) code = driver.get_kernel(&made->covering_, made->module_, "copy_blocks");
+  if (code == 0) code = driver.get_kernel(&made->resident_, made->module_, "copy_blocks_resident");
   if (code == 0) code = made->allocate();
   std::string no_bulk;
   const std::string bulk = code == 0 ? driver.image_of(KernelFile::bulk, no_bulk) : std::string();
-  if (!bulk.empty() && driver.load_module(&module, bulk.data()) == 0)
-    driver.get_kernel(&made->bulk_, module, "copy_blocks_bulk");
+  if (!bulk.empty() && driver.load_module(&made->bulk_module_, bulk.data()) == 0)
+    driver.get_kernel(&made->bulk_, made->bulk_module_, "copy_blocks_bulk");
   if (code == 0) return made;
   reason = driver.error_text(code);
   return nullptr;
@@ -54,11 +53,13 @@ int Kernels::allocate() {
   return 0;
 }
 
-// Lists are freed when no kernel reads them any more, but for those of graphs, which the program has
-// destroyed.
+// All is given back when no kernel runs any more, but for those of graphs, which the program has destroyed.
 Kernels::~Kernels() {
+  bool all_done = true;
   for (const Lease& lease : leases_)
-    if (lease.recorded) driver_->synchronize_event(lease.event);
+    all_done &= lease.recorded && driver_->synchronize_event(lease.event) == 0;
+  for (const Module module : {module_, bulk_module_})
+    if (module != nullptr && all_done) driver_->unload_module(module);
   for (void* chunk : memory_)
     if (chunk != nullptr) driver_->free_pinned(chunk);
   for (const Event event : events_)

@@ -67,6 +67,7 @@ class Kernels {
 
   const Driver* driver_;
   int gpu_;
+  Module module_ = nullptr, bulk_module_ = nullptr;
   Kernel covering_ = nullptr, resident_ = nullptr;
   Kernel bulk_ = nullptr;  // of GPUs that have the instructions
   std::mutex mutex_;

@@ -90,6 +90,7 @@ class Driver {
   // once in a process.
   virtual std::string image_of(KernelFile file, std::string& reason) const = 0;
   virtual int load_module(Module* module, const void* image) const = 0;
+  virtual void unload_module(Module module) const = 0;
   virtual int get_kernel(Kernel* kernel, Module module, const char* name) const = 0;
 };
 

@@ -423,6 +423,7 @@ PASS_ON(hipEventElapsedTime, cuda(), elapsed_time, (float* milliseconds, Event b
         milliseconds, begin, end)
 
 PASS_ON(hipModuleLoadData, cuda(), load_module, (Module * module, const void* image), module, image)
+PASS_ON(hipModuleUnload, cuda(), unload_module, (Module module), module)
 
 // A kernel of HIP is loaded with its module; CUDA's would be at its first launch, behind a shut gate.
 int hipModuleGetFunction(Kernel* kernel, Module module, const char* name) {

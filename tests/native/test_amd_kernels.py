@@ -29,6 +29,10 @@ INVALIDATE = {"gfx90a": ["buffer_invl2", "buffer_wbinvl1_vol"], "gfx942": ["buff
 WRITE_BACK = {"gfx90a": "buffer_wbl2", "gfx942": "buffer_wbl2 sc0 sc1"}
 
 
+#: That of the copy library, which hipRTC compiles in the program that copies.
+OF_COPIES = "copy_library/kernels.cu"
+
+
 def find_clang() -> str | None:
     """The newest clang++ here that is not older than OLDEST_CLANG."""
     for version in range(NEWEST_CLANG, OLDEST_CLANG - 1, -1):
@@ -64,7 +68,7 @@ def assembly() -> dict[tuple[str, str], str]:
             encoding="utf-8"
         )
 
-    jobs = [(source, architecture) for source in SOURCES for architecture in ARCHITECTURES]
+    jobs = [(source, architecture) for source in (*SOURCES, OF_COPIES) for architecture in ARCHITECTURES]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return dict(zip(jobs, threads.map(build, jobs), strict=True))
 
@@ -125,7 +129,7 @@ def assert_waits(code: list[str], architecture: str) -> None:
 
 def test_every_source_holds_its_kernels(sources: dict[str, str]) -> None:
     """Catches a mangled or renamed kernel, which would show on a GPU only; a source that no test knows."""
-    assert set(sources) == set(ENTRIES)
+    assert set(sources) == {*ENTRIES, OF_COPIES}
     for source, names in ENTRIES.items():
         found = re.findall(r"^\s+\.amdhsa_kernel (\w+)$", sources[source], flags=re.MULTILINE)
         assert sorted(found) == sorted([] if source in BULK else names), source
@@ -260,3 +264,10 @@ def test_counts_in_host_memory_use_what_pcie_knows(sources: dict[str, str]) -> N
     for source, text in sources.items():
         used = set(re.findall(r"^\s+global_atomic_(\w+)", text, flags=re.MULTILINE))
         assert used <= {"add", "add_x2", "cmpswap_x2"}, source
+
+
+@pytest.mark.parametrize("kernel", ["copy_blocks", "copy_blocks_resident"])
+def test_the_copy_library_moves_16_bytes_at_once(sources: dict[str, str], kernel: str) -> None:
+    """Catches a source that does not compile for AMD GPUs, and narrower accesses than blocks allow."""
+    operations = memory_operations(body(sources[OF_COPIES], kernel))
+    assert "global_load_dwordx4" in operations and "global_store_dwordx4" in operations

@@ -1,4 +1,4 @@
-"""libbyteways_copy.so: what it remembers of memory between calls, and when that is out of date."""
+"""libbyteways_copy.so: what it remembers of memory between calls, and what it gives back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOST_TO_GPU = (
     "row 4096 1:500+ 16:4000+ 64:16000+",
 )
 BOTH = pytest.mark.parametrize("vendor", ["cuda", "hip"])
-COUNTING = Path(__file__).parent / "fakes" / "counted_lookups.c"
+COUNTING = Path(__file__).parent / "fakes" / "counting_driver.c"
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,11 @@ class Driver:
         """Look-ups, and attributes in all of them."""
         names = "lookups", "attributes_asked"
         return [ctypes.c_uint64.in_dll(self._library, name).value for name in names]
+
+    @property
+    def modules(self) -> int:
+        """How many are loaded."""
+        return ctypes.c_uint64.in_dll(self._library, "modules").value
 
     def plant(self, *ranges: tuple[int, int, int, int]) -> None:
         """Device memory: beginnings, sizes, GPUs and identities."""
@@ -160,3 +165,19 @@ def test_memory_that_was_freed_and_is_nobodys(vendor: str) -> None:
         return [*found, chosen(program, target, source, stream, plan)]
 
     assert of.run(scene, vendor=vendor) == [BY_BATCH, UNKNOWN]
+
+
+def test_a_closed_plan_unloads_its_kernels(counting: str) -> None:
+    """Catches GPU memory for code that grows with each plan that is opened."""
+    kernel, bulk = ([line.replace("batch", method) for line in HOST_TO_GPU] for method in ("kernel", "bulk"))
+
+    def scene(program: Program, driver: Driver) -> Any:
+        plan, stream = program.open(*kernel, *bulk[3:]), program.stream()
+        source, target = program.pinned(16 * BLOCK), program.device(16 * BLOCK)
+        blocks = [target + BLOCK * k for k in range(16)], [source + BLOCK * k for k in range(16)]
+        assert program.copy_uniform(*blocks, BLOCK, stream, plan) == 0
+        used = program.statistics(plan).calls[of.KERNEL], driver.modules
+        program.library.bw_plan_close(plan)
+        return *used, driver.modules
+
+    assert on_counting_driver(counting, scene) == [1, 2, 0]

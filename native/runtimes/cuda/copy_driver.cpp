@@ -232,6 +232,9 @@ class CudaCopies final : public Driver {
   int load_module(Module* module, const void* image) const override {
     return table_.load_module(reinterpret_cast<CudaTable::Module*>(module), image);
   }
+  void unload_module(Module module) const override {
+    if (table_.unload_module) table_.unload_module(static_cast<CudaTable::Module>(module));
+  }
   int get_kernel(Kernel* kernel, Module module, const char* name) const override {
     auto* found = reinterpret_cast<CudaTable::Kernel*>(kernel);
     int code = table_.get_kernel(found, static_cast<CudaTable::Module>(module), name);

@@ -186,6 +186,9 @@ class HipCopies final : public Driver {
   int load_module(Module* module, const void* image) const override {
     return table_.load_module(reinterpret_cast<HipTable::Module*>(module), image);
   }
+  void unload_module(Module module) const override {
+    if (table_.unload_module) quiet(table_.unload_module(static_cast<HipTable::Module>(module)));
+  }
   int get_kernel(Kernel* kernel, Module module, const char* name) const override {
     return table_.get_kernel(reinterpret_cast<HipTable::Kernel*>(kernel),
                              static_cast<HipTable::Module>(module), name);

@@ -1,5 +1,5 @@
-/* The simulated driver, with its look-ups of addresses counted, and with ranges of device memory that a test
- * plants, which come and go as allocations do. */
+/* The simulated driver, with its look-ups of addresses and its modules counted, and with ranges of device
+ * memory that a test plants, which come and go as allocations do. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@ enum {
   kMemoryType = 2,
   kDevicePointer = 3,
   kBufferId = 7,
-  kIsManaged = 8,
   kOrdinal = 9,
   kIsLegacyIpc = 10,
   kRangeStart = 11,
@@ -17,10 +16,24 @@ enum {
   kMost = 4
 };
 
-unsigned long long lookups, attributes_asked;
+unsigned long long lookups, attributes_asked, modules;
 struct {
   uint64_t begin, bytes, ordinal, identity;
 } planted[kMost];
+
+static void* simulated(const char* name) { return dlsym(dlopen(getenv("COUNTED_DRIVER"), RTLD_NOW), name); }
+
+int cuModuleLoadData(void** module, const void* image) {
+  int (*load)(void**, const void*);
+  *(void**)&load = simulated("cuModuleLoadData");
+  ++modules;
+  return load(module, image);
+}
+
+int cuModuleUnload(void* module) {
+  --modules;
+  return module == NULL;
+}
 
 static int plant(int range, unsigned count, const int* attributes, void** values, const void* data) {
   for (unsigned k = 0; k < count; ++k) switch (attributes[k]) {
@@ -49,13 +62,12 @@ static int plant(int range, unsigned count, const int* attributes, void** values
 }
 
 int cuPointerGetAttributes(unsigned count, int* attributes, void** values, const void* data) {
-  static int (*simulated)(unsigned, int*, void**, const void*);
-  if (simulated == NULL)
-    *(void**)&simulated = dlsym(dlopen(getenv("COUNTED_DRIVER"), RTLD_NOW), "cuPointerGetAttributes");
+  static int (*get)(unsigned, int*, void**, const void*);
+  if (get == NULL) *(void**)&get = simulated("cuPointerGetAttributes");
   ++lookups;
   attributes_asked += count;
   for (int range = 0; range < kMost; ++range)
     if ((uint64_t)(uintptr_t)data - planted[range].begin < planted[range].bytes)
       return plant(range, count, attributes, values, data);
-  return simulated(count, attributes, values, data);
+  return get(count, attributes, values, data);
 }
