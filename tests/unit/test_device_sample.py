@@ -18,7 +18,7 @@ from byteways.plan.estimate import Estimator
 from byteways.plan.planner import make_plan
 from byteways.plan.probe_scope import ProbeScope, scope_of
 from byteways.plan.suite import load
-from byteways.run.conduct import execution
+from byteways.run.conduct import suite_choice
 from byteways.run.conduct.probe import probe_with
 from byteways.run.conduct.process import WorkerProcess
 from byteways.run.conduct.simulation import simulation_of
@@ -133,17 +133,17 @@ def test_only_sampled_gpus_are_tried(many: bool, monkeypatch: pytest.MonkeyPatch
     """Catches a probe that opens 64 GPUs before a run of a minute begins, and a list of devices that a
     machine with few is waited for.
     """
-    monkeypatch.setattr(execution, "many_gpus", lambda: many)
+    monkeypatch.setattr(suite_choice, "many_gpus", lambda: many)
     sample = SimpleNamespace(devices=("cpu0", "gpu1"))
-    monkeypatch.setattr(execution, "sample_of", lambda suite, options, topology: sample)
+    monkeypatch.setattr(suite_choice, "sample_of", lambda suite, options, topology: sample)
     quick = load("quick")
     every = scope_of(quick)
-    scope = execution._Choice(quick, RunOptions(), simulated=False).scope()
+    scope = suite_choice.SuiteChoice(quick, RunOptions(), simulated=False).scope()
     assert (scope(Topology("node", ())) if callable(scope) else scope) == (
         replace(every, gpus=("gpu1",)) if many else every
     )
-    assert execution._Choice(quick, RunOptions(), simulated=True).scope() == every
-    asked = execution._Choice(lambda topology: quick, RunOptions(), simulated=True)
+    assert suite_choice.SuiteChoice(quick, RunOptions(), simulated=True).scope() == every
+    asked = suite_choice.SuiteChoice(lambda topology: quick, RunOptions(), simulated=True)
     scope = asked.scope()
     assert callable(scope) and scope(Topology("node", ())) == every and asked.applied.name == "quick"
 

@@ -228,7 +228,9 @@ def test_what_a_plan_is_made_of(simulated: bool, monkeypatch: pytest.MonkeyPatch
 def test_a_repeated_suite_has_no_budget(
     given: dict[str, float], budget_s: float | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Catches a budget that is lost on the way, and one that ends a suite which is repeated for a time."""
+    """Catches a budget that is lost on the way, one that ends a suite which is repeated for a time, and one
+    that counts only from when the program has been loaded.
+    """
     plan = SimpleNamespace(cases=(planned(),), budget_s=7.0, sample=None, substitutes=())
     probed = SimpleNamespace(capabilities=Capabilities(), libraries=[], method_version=1)
     machine = SimpleNamespace(topology=None, probed=probed, worker=None)
@@ -241,3 +243,8 @@ def test_a_repeated_suite_has_no_budget(
     begun = execution.begin(load("quick"), RunOptions(**given), tmp_path / "run", [], lambda: None)  # type: ignore[arg-type]
     begun.journal.close()
     assert begun.budget_s == budget_s
+    late = execution.begin(
+        load("quick"), RunOptions(**given), tmp_path / "late", [], lambda: None, started=3.0
+    )  # type: ignore[arg-type]
+    late.journal.close()
+    assert late.started == 3.0 < begun.started

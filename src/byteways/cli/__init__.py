@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import time
 from collections.abc import Sequence
 
 from byteways.errors import BytewaysError, ExitStatus
@@ -18,9 +19,14 @@ from byteways.text import visible
 #: do, or are already a BytewaysError.
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
+#: When the verb was called, in monotonic seconds. A budget counts from there: its imports take a second on a
+#: busy machine.
+called_at = [time.monotonic()]
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit status of the process."""
+    called_at[0] = time.monotonic()
     words = sys.argv[1:] if arguments is None else [*arguments]
     debug = "--debug" in words  # at any position: users append it to a failed command
     words = [word for word in words if word != "--debug"]

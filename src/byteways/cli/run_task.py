@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from byteways.cli import called_at
 from byteways.cli.measure_and_report import Tell, command_line, measure_and_report
 from byteways.cli.preloading import importing
 from byteways.cli.terminal import echo, say
@@ -106,6 +107,7 @@ class RunTask:
             simulation=self.simulation,
             study=self.study,
             on_sweep=_planning(self.suite),
+            started=called_at[0],
         )
 
 

@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from byteways.plan.case import PlannedCase
-from byteways.plan.device_sample import DeviceSample, sample_for
-from byteways.plan.planner import Plan, make_plan, needs_ranks
-from byteways.plan.probe_scope import ProbeScope, scope_of
+from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite_types import Suite
 from byteways.record import manifest as manifests
 from byteways.record.run_folder import (
@@ -28,13 +26,14 @@ from byteways.run.conduct import plan_file
 from byteways.run.conduct.conductor import Conductor, Interrupted, Observer, deadline_s
 from byteways.run.conduct.journal import Journal
 from byteways.run.conduct.new_folder import claim_folder, restore_folder
-from byteways.run.conduct.opening import Opened, ScopeOf, many_gpus, open_machine
+from byteways.run.conduct.opening import Opened, open_machine
 from byteways.run.conduct.probe import Probe
 from byteways.run.conduct.process import WorkerProcess
 from byteways.run.conduct.rank_checks import CheckedRanks, check_ranks, doubts_about_ranks
 from byteways.run.conduct.settling import OpenCases, settling
 from byteways.run.conduct.simulation import Simulation, recorded_simulation, simulated_deadline_s
 from byteways.run.conduct.skipped_cases import Lacks, check_some
+from byteways.run.conduct.suite_choice import SuiteChoice, SuiteOf
 from byteways.run.shared.launchers import Job, check_launcher, job_for
 from byteways.run.shared.options import RunOptions
 from byteways.topology.model import Topology
@@ -254,39 +253,6 @@ def planned_seconds(plan: Sequence[PlannedCase]) -> float:
     return sum(planned.estimated_s for planned in plan if planned.reason is None)
 
 
-#: Returns the suite for a machine whose devices have been listed.
-SuiteOf = Callable[[Topology], Suite]
-
-
-class _Choice:
-    """The suite of a run with its options, and what it may use of the machine."""
-
-    def __init__(self, suite: Suite | SuiteOf, options: RunOptions, simulated: bool) -> None:
-        self._options, self._simulated = options, simulated
-        self._suite_of: SuiteOf = suite if callable(suite) else lambda topology: suite
-        self._known = None if callable(suite) else options.applied(suite)
-
-    @property
-    def applied(self) -> Suite:
-        """The suite, when the machine has been opened."""
-        assert self._known is not None
-        return self._known
-
-    def scope(self) -> ProbeScope | ScopeOf:
-        """Returns what is tried on the machine, at once where that is known before its devices are."""
-        listed_first = self._known is None or (not self._simulated and many_gpus())
-        return self._scope_of if listed_first else scope_of(self.applied)
-
-    def _scope_of(self, topology: Topology) -> ProbeScope:
-        self._known = self._options.applied(self._suite_of(topology))
-        scope, sample = scope_of(self._known), None
-        if scope.gpus is None and not self._simulated:
-            sample = sample_of(self._known, self._options, topology)
-        if sample is None:
-            return scope
-        return replace(scope, gpus=tuple(name for name in sample.devices if name.startswith("gpu")))
-
-
 def begin(
     suite: Suite | SuiteOf,
     options: RunOptions,
@@ -297,6 +263,7 @@ def begin(
     simulation: Simulation | None = None,
     study: Mapping[str, Any] | None = None,
     on_sweep: Callable[[int, int], None] = lambda done, cases: None,
+    started: float | None = None,
 ) -> Execution:
     """Starts a new run in a new folder.
 
@@ -306,20 +273,21 @@ def begin(
         simulation: The simulated machine; None: this machine.
         study: `key` and `title` of the publication that the run reproduces, for the manifest.
         on_sweep: Progress of planning: receives the numbers of sweeps done and of cases so far.
+        started: Monotonic seconds from which the budget counts; None: now.
 
     Raises:
         BytewaysError: The folder is taken, the user's launcher does not exist, the machine cannot be probed,
             or there is nothing to measure.
         Interrupted: From `tick`; the folder is restored.
     """
-    started = time.monotonic()
+    started = time.monotonic() if started is None else started
     check_launcher(options, simulated=simulation is not None)
     existed = folder.is_dir()
     journal = claim_folder(folder)
     machine: Opened | None = None
     ranks = CheckedRanks()
     try:
-        chosen = _Choice(suite, options, simulation is not None)
+        chosen = SuiteChoice(suite, options, simulation is not None)
         machine = open_machine(folder, tick, command, simulation, options.launcher, chosen.scope())
         applied = chosen.applied
         topology, probed = machine.topology, machine.probed
@@ -390,13 +358,6 @@ def _read_back(folder: Path, suite: Suite) -> None:
     recorded_simulation(folder, manifest)
     RunOptions.from_json(manifest["options"])
     plan_file.read(folder, suite)
-
-
-def sample_of(suite: Suite, options: RunOptions, topology: Topology) -> DeviceSample | None:
-    """Returns the devices of the plan on a large machine; None: all, as ranks take every GPU."""
-    if options.all_devices or needs_ranks(suite):
-        return None
-    return sample_for(suite, topology, options.only)
 
 
 def plan_of(

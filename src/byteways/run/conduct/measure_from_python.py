@@ -12,10 +12,11 @@ from byteways.plan.suite_types import Suite
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.run.conduct.conductor import Conductor, Interrupted, Observer
-from byteways.run.conduct.execution import SuiteOf, begin
+from byteways.run.conduct.execution import begin
 from byteways.run.conduct.interruption import Interruption
 from byteways.run.conduct.settling import OpenCases
 from byteways.run.conduct.simulation import Simulation
+from byteways.run.conduct.suite_choice import SuiteOf
 from byteways.run.shared.options import RunOptions
 
 
