@@ -13,11 +13,11 @@ namespace {
 
 constexpr int kDone = 3;  // tag
 // As of messages (messages.cpp).
-constexpr std::uint64_t kWindow = 64, kMostBytesInFlight = 64 << 20;
+constexpr std::uint64_t kPutsInFlight = 64, kMostBytesOfPuts = 64 << 20;
 
 std::uint64_t transfers_of(const Flow& flow) {
-  const std::uint64_t fitting = std::max<std::uint64_t>(1, kMostBytesInFlight / flow.size_bytes);
-  return flow.count("window", static_cast<unsigned>(std::min(kWindow, fitting)));
+  const std::uint64_t fitting = std::max<std::uint64_t>(1, kMostBytesOfPuts / flow.size_bytes);
+  return flow.count("window", static_cast<unsigned>(std::min(kPutsInFlight, fitting)));
 }
 
 // Transfers are completed in groups: by a flush of the rank that calls, or by a fence of both. With flush,
