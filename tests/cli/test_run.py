@@ -250,7 +250,7 @@ def test_live_progress_tells_the_case_the_last_result_and_the_time_left(
 
 def test_what_there_was_no_time_for_is_told_by_sweep(tmp_path: Path) -> None:
     """Would catch a run that says how many cases are missing and not of what."""
-    large = SUITE.replace('"latency"', '"large"').replace('size = ["4KiB", "64KiB"]', 'size = "512MiB"')
+    large = SUITE.replace('"latency"', '"large"').replace('size = ["4KiB", "64KiB"]', 'size = "2GiB"')
     (tmp_path / "tiny.toml").write_text(SUITE + large.partition("\n\n")[2])
     done = run(tmp_path, "tiny.toml", "--out", "R", "--budget", "1.5", "--no-report")
     assert done.returncode == 0, done.stderr

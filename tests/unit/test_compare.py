@@ -164,6 +164,10 @@ def test_settings_that_gain_nothing_are_not_named() -> None:
     ranking = rank(found(on(PAIRS[0], 400.5, options={"blocks": 8}), on(PAIRS[0], 400.0)))
     assert ranking is not None and ranking.variant.options == "" and len(ranking.ties) == 1
     assert margin(ranking) == "no alternative at this size"
+    fast = of_rounds("copy", 400, 440, 484, options={"blocks": 8})
+    noisy = rank(cells([*of_rounds("copy", 320, 400, 480), *fast]))
+    assert noisy is not None and noisy.variant.options == ""
+    assert noisy.ties[0].claim.undecided
 
 
 @pytest.mark.parametrize(
@@ -187,10 +191,10 @@ def test_memory_that_programs_have_by_default_wins_ties(rates: dict[str, float],
     assert ranking is not None and ranking.variant.source == first
 
 
-def of_rounds(interface: str, *rates: float) -> list[Record]:
+def of_rounds(interface: str, *rates: float, **more: object) -> list[Record]:
     """A result whose rounds have these rates."""
     return [
-        replace(on(PAIRS[0], rate, interface, access="write"), round=number, time_ns=None)
+        replace(on(PAIRS[0], rate, interface, access="write", **more), round=number, time_ns=None)
         for number, rate in enumerate(rates)
     ]
 

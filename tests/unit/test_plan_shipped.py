@@ -115,15 +115,20 @@ def test_blocks_has_its_grid_within_a_minute(count: int) -> None:
     calls = dict.fromkeys(topology.names("gpu"), dict.fromkeys(("batch", "graph"), machines.YES))
     found = replace(found, devices={**found.devices, "cpu0": host}, calls=calls)
     made = make_plan(load("blocks"), topology, found)
-    assert made.estimated_s <= 51
+    assert made.estimated_s <= (60 if count == 1 else 64)
     cells = {one.case.case_id: one.case for one in made.cases if one.reason is None}.values()
     out = {one.sweep for one in made.cases if one.reason_code == OUT_OF_TIME}
-    assert not [name for name in out if name.startswith(("kernel-", "batch-", "relays-", "compute-"))]
+    assert out <= (set() if count == 1 else {"calls-other"})
     beside = [case.flows[1].interface for case in cells if case.pattern == "interference"]
     assert sorted(beside) == ["bulk-blocks", "copy-blocks", "kernel-blocks"]
     singles = [case for case in cells if case.pattern == "unidirectional"]
-    assert {case.flows[0].source.memory for case in singles} >= {"pinned", "registered", "device"}
-    assert count > 1 or "pageable" in {case.flows[0].source.memory for case in singles}
+    memories = {
+        "pinned",
+        "registered",
+        "device",
+        *(("pageable", "hugepage", "managed") if count == 1 else ()),
+    }
+    assert {case.flows[0].source.memory for case in singles} >= memories
     assert any("block_sizes" in case.options for case in singles)
     between = {
         (case.interface, case.flows[0].executor == case.flows[0].source.device)

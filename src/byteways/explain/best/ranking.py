@@ -162,17 +162,24 @@ def _leads(groups: Mapping[Variant, ResultGroup], one: Variant, other: Variant, 
 def _most_usual(groups: Mapping[Variant, ResultGroup], first: Variant, ways: int) -> Variant:
     """Returns the most usual alternative (usual.py) that ties with the best one and that none leads.
 
-    A comparison that its wide interval leaves undecided makes no tie.
+    A comparison that its wide interval leaves undecided makes no tie, except with the default settings of the
+    best one: settings must show their gain.
     """
     unusual = {same: how_unusual(same, group.cells[0]) for same, group in groups.items()}
     more_usual = [same for same in groups if unusual[same] < unusual[first]]
     for same in sorted(more_usual, key=lambda same: (unusual[same], -groups[same].value)):
         claim = compare(groups[first], groups[same], ways=ways)
-        if claim.verdict == TIE and not claim.undecided:
+        if claim.verdict == TIE and (not claim.undecided or _is_default_of(same, first)):
             others = (other for other in groups if other not in (first, same))
             if not any(_leads(groups, other, same, ways) for other in others):
                 return same
     return first
+
+
+def _is_default_of(same: Variant, first: Variant) -> bool:
+    """Whether it is the same method in the same memory with default settings."""
+    ends = [(one.interface, one.source, one.destination) for one in (same, first)]
+    return ends[0] == ends[1] and not _settings(same)
 
 
 def _settings(variant: Variant) -> bool:
