@@ -6,6 +6,7 @@ MiB. The server is forked before the collection. A function reaches it as its co
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import io
@@ -119,8 +120,9 @@ def _serve(stream: IO[bytes], child: Child) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # pytest ends it
     while (received := _receive(stream)) is not None:
         action, modules, variables, folder = pickle.loads(received[1])
-        for name in modules:  # once, for all forks
-            importlib.import_module(name)
+        with contextlib.suppress(Exception):  # the fork fails by the same, and says so
+            for name in modules:  # once, for all forks
+                importlib.import_module(name)
         reader, writer = os.pipe()
         gc.freeze()
         pid = os.fork()

@@ -55,7 +55,7 @@ def run_folders(folder: Path) -> list[Path]:
         sys.exit(
             f"error: no run in {folder}\n"
             "  caused by: neither the folder nor any folder below it has a run.json\n"
-            "  hint: name a folder that `byteways run --out` wrote"
+            "  hint: name a folder that `byteways run --out` wrote; `make examples` unpacks the recorded runs"
         )
     return found
 

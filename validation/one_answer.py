@@ -40,9 +40,7 @@ from byteways.plan.question import Question
 from byteways.record.run_folder import RunFolder
 from byteways.report.explore import explorer
 from byteways.simulate import names
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
-from unpack_examples import EXAMPLES, unpack
+from contradictions import run_folders
 
 #: The ends of a question on all pairs of a kind.
 ENDS = {
@@ -167,20 +165,6 @@ def _stands(data: Mapping[str, Any], cell: Result) -> Said | None:
     return None
 
 
-def runs_below(folder: Path) -> list[Path]:
-    """Returns the run in a folder, or all runs below it."""
-    if folder.resolve() == EXAMPLES:
-        unpack()
-    found = sorted(one.parent for one in folder.rglob("run.json"))
-    if not found:
-        sys.exit(
-            f"error: no run in {folder}\n"
-            "  caused by: neither the folder nor any folder below it has a run.json\n"
-            "  hint: name a folder that `byteways run --out` wrote; `make examples` unpacks the recorded runs"
-        )
-    return found
-
-
 def simulated_runs(folder: Path) -> list[Path]:
     """Simulates `full` on each machine model; returns the run folders."""
     made = []
@@ -221,7 +205,7 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="print every question")
     words = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
-        runs = [run for folder in words.folders for run in runs_below(folder)]
+        runs = [run for folder in words.folders for run in run_folders(folder)]
         runs += simulated_runs(Path(made)) if words.models else []
         print(f"{'run':<34}{'questions':>10}{'differ':>8}{'own':>6}")
         whole = Outcome()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,16 @@ def test_a_failure_in_the_fork_fails_the_test() -> None:
         simulated.apart(fails)
     with pytest.raises(AssertionError, match="ended with 1792"):
         simulated.apart(lambda: os._exit(7))
+
+
+def test_a_module_that_the_server_cannot_load_fails_one_test() -> None:
+    """Catches a server that ends with its first failure, so that all tests after it fail."""
+    elsewhere = types.ModuleType("tests.unit.only_in_this_process")
+    exec("action = lambda: 1", vars(elsewhere))
+    sys.modules[elsewhere.__name__] = elsewhere
+    try:
+        with pytest.raises(AssertionError, match=r"No module named 'tests\.unit\.only_in_this_process'"):
+            simulated.apart(elsewhere.action)
+    finally:
+        del sys.modules[elsewhere.__name__]
+    assert simulated.apart(lambda: 5) == 5

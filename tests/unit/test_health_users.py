@@ -14,6 +14,7 @@ from byteways.run.shared.health_users import GpuProcess, GpuUse, GpuUsers
 from byteways.run.work.health import HealthMonitor
 from byteways.topology.sysfs_health import SysfsReading
 from tests.machines.synthetic import write
+from tests.unit.test_limit import Clock
 
 CORE = SimpleNamespace(Error=RuntimeError)
 
@@ -33,13 +34,6 @@ class Management:
         return SimpleNamespace(
             processes=processes, processes_known=self.known, utilisation_percent=self.percent
         )
-
-
-class Clock:
-    now_s = 100.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 def process(root: Path, pid: int, name: str, parent: int = 1) -> None:

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from byteways.explain.results.index import Index
 from byteways.explain.subjects import memory_kinds
-from byteways.record.run_folder import RunFolder
 from tests.changed import replace
-from tests.report import run_builder
-from tests.report.run_builder import MIB, Builder
-
-TO = "gpu0:device"
-
-
-def built(folder: Path, *measured: tuple[str, str, float, Mapping[str, Any]]) -> RunFolder:
-    """A run of copies to gpu0: interface, source, GB/s and further fields of each."""
-    builder = Builder(run_builder.topology(gpus=2, cpus=2))
-    for interface, source, rate, fields in measured:
-        builder.measure(interface, [(source, TO, "gpu0")], rate, **fields)
-    return RunFolder(builder.write(folder))
+from tests.report.run_builder import MIB
+from tests.unit.test_series import built
 
 
 def test_memory_by_who_touched_it(tmp_path: Path) -> None:

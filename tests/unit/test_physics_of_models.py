@@ -16,18 +16,12 @@ from byteways.run.shared.request import CaseRequest
 from byteways.simulate import load, names
 from scripts.unpack_examples import recorded
 from tests.native.simulated import apart
+from tests.unit.test_assumed_numbers import request
 
 GIB = 2**30
 #: What the figures of two cases may differ by without being different.
 SLACK = 0.01
 EXECUTORS = ("source", "destination")
-
-
-def request(interface: str, source: str, destination: str, executor: str, size: int) -> CaseRequest:
-    ends = [Buffer.parse(end) for end in (source, destination)]
-    case = Case(interface, "unidirectional", (Flow(*ends, executor),), size)
-    cores = ((0,), (1,)) if case.ranks else ()
-    return CaseRequest(case, budget_s=0.001, precision=0.5, rounds=1, key=1, cores=cores)
 
 
 @cache
