@@ -19,22 +19,22 @@ from tests.mpi import jobs
 pytestmark = pytest.mark.hosts
 #: Round trips of a second each.
 SECONDS = (HEAD + MESSAGES).replace("precision = 0.5", "precision = 0.0001")
-#: Their rounds in a run that ends, and in one that a time limit ends.
-FEW, MANY = 8, 100
+#: Their rounds in runs that end, and in one that a time limit ends.
+ROUNDS = {"three": 3, "few": 6, "many": 100}
 RUN = (sys.executable, "-m", "byteways", "run")
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster for the tests of this file, with suites toy.toml, few.toml and many.toml. A job with a time
-    limit runs from the beginning, because Slurm counts minutes.
+    """A cluster for the tests of this file, with suites toy.toml and those of ROUNDS. A job with a time limit
+    runs from the beginning, because Slurm counts minutes.
     """
     if why := clusters.missing():
         pytest.skip(why)
     jobs.require(jobs.MPICH)
     folder = tmp_path_factory.mktemp("slurm")
     (folder / "toy.toml").write_text((HEAD + MESSAGES + BANDWIDTH).format(rounds=1, budget_s=0.02))
-    for name, rounds in (("few", FEW), ("many", MANY)):
+    for name, rounds in ROUNDS.items():
         (folder / f"{name}.toml").write_text(SECONDS.format(rounds=rounds, budget_s=rounds))
     with clusters.started(folder) as running:
         running.call("sinfo", "--long")
@@ -142,7 +142,7 @@ def test_scancel_on_a_draining_node_loses_nothing(cluster: Cluster) -> None:
     assert (done.state, done.status) == ("CANCELLED", ExitStatus.INTERRUPTED)
     assert "interrupted by SIGTERM; continue with: byteways run --resume few" in done.said
     cut = cluster.result("few")
-    assert cut.manifest["state"] == "interrupted" and 3 <= len(cut.records) < FEW
+    assert cut.manifest["state"] == "interrupted" and 3 <= len(cut.records) < ROUNDS["few"]
     assert {record.status for record in cut.records} == {"measured"}
     script = "$BYTEWAYS run --resume few --no-report"
     elsewhere = cluster.run(script, "--nodelist=n[3-4]")
@@ -151,19 +151,21 @@ def test_scancel_on_a_draining_node_loses_nothing(cluster: Cluster) -> None:
     assert "hint: sbatch --nodelist=n1,n2 starts a job on the hosts of this run" in elsewhere.said
     again = cluster.run(script, "--nodelist=n1,n2")
     assert (again.state, again.status) == ("COMPLETED", 0), again.said
-    assert ended_well(cluster.result("few"), FEW)
+    assert ended_well(cluster.result("few"), ROUNDS["few"])
 
 
 def test_a_node_that_dies(cluster: Cluster) -> None:
     """Catches a run that one node's end ends, and a loss that does not name it."""
-    script = "$BYTEWAYS run few.toml --no-report --out died"
+    script = "$BYTEWAYS run three.toml --no-report --out died"
     job = cluster.submit(script, "--nodelist=n[2-4]", "--no-kill")
     cluster.await_records("died", 3)
     cluster.kill_node("n4")
     done = cluster.wait(job)
     run = cluster.result("died")
     assert (done.state, done.status) == ("FAILED", 1), done.said
-    assert "host n4 is excluded" in done.said and len(run.records) == 3 * FEW and once(run.records)
+    assert (
+        "host n4 is excluded" in done.said and len(run.records) == 3 * ROUNDS["three"] and once(run.records)
+    )
     wrong = [record for record in run.records if record.status != "measured"]
     assert wrong and all("n4" in record.path for record in wrong)
 
@@ -175,5 +177,5 @@ def test_the_time_limit_of_a_job(cluster: Cluster) -> None:
     done = cluster.wait(LIMITED)
     assert done.state == "TIMEOUT"
     cut = cluster.result("limited")
-    assert cut.manifest["state"] == "interrupted" and 0 < len(cut.records) < MANY
+    assert cut.manifest["state"] == "interrupted" and 0 < len(cut.records) < ROUNDS["many"]
     assert {record.status for record in cut.records} == {"measured"}

@@ -218,6 +218,7 @@ def test_an_end_is_known_by_its_identity_and_limited_by_the_narrowest_link() -> 
             "\nssh: connect to host n3: No route to host\nmpiexec failed\n",
             "ssh: connect to host n3: No route to host",
         ),
+        ("ssh: no route\n[mpiexec@n0] (demux.c:76): callback returned error status\n", "ssh: no route"),
         ("", ""),
     ],
 )

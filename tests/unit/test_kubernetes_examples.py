@@ -34,8 +34,8 @@ def many(item: dict[str, Any]) -> dict[str, Any]:
 
 
 TEXT, COUNT, ANY = {"type": "string"}, {"type": "integer", "minimum": 0}, {"type": "object"}
-#: PodSpec, Container, Volume and others of the API core/v1 (kubernetes.io/docs/reference/kubernetes-api), as far
-#: as the files use them.
+#: PodSpec, Container, Volume and others of the API core/v1 (kubernetes.io/docs/reference/kubernetes-api), as
+#: far as the files use them.
 CONTAINER = keys(
     "name image command",
     name=TEXT,

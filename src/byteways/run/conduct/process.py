@@ -360,7 +360,7 @@ class WorkerProcess:
         deadline = time.monotonic() + (ENDED_TOGETHER_S if self._process.returncode in asked else 0.0)
         self._tick()
         while time.monotonic() < deadline:
-            time.sleep(min(TICK_S, ENDED_TOGETHER_S))
+            time.sleep(TICK_S)
             self._tick()
 
     def _ended(self, timeout_s: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +24,8 @@ LOOK_INTERVAL_S = 0.1
 MOST_STARTS = 200
 #: Characters of a launcher's message that a reason quotes.
 _QUOTED = 200
+#: How a launcher begins a line on an error: `srun: error: …`.
+_ERROR = re.compile(r"\S+: (?:error|fatal): ")
 
 
 @dataclass(frozen=True)
@@ -78,11 +81,11 @@ def _wrong(launcher: HostsLauncher, hosts: Sequence[str], tick: Callable[[], Non
 
 
 def _telling_line(said: str) -> str:
-    """Returns the first line of a launcher that names an error, or else its first one: srun first warns of
-    options that a site has no use for.
+    """Returns the first line that a launcher itself calls an error, or else its first one: srun first warns
+    of options that a site has no use for.
     """
     lines = [line.strip() for line in said.split("\n") if line.strip()]
-    errors = (line for line in lines if "error" in line.lower())
+    errors = (line for line in lines if _ERROR.match(line))
     return next(errors, lines[0] if lines else "")[:_QUOTED]
 
 
