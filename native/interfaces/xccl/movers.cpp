@@ -35,7 +35,8 @@ struct Call {
   int type() const { return element_bytes == kWord ? xccl::kUnsigned64 : xccl::kUnsigned32; }
 };
 
-// Exchanges a block between every two ranks, like nccl-tests: the library has no function for it.
+// Exchanges a block between every two ranks, like nccl-tests: NCCL before 2.28 has no function for it, nor
+// for gather and scatter.
 void alltoall(const Call& c) {
   c.ranks.group([&] {
     for (int other = 0; other < c.ranks.size(); ++other) {
@@ -91,6 +92,34 @@ const std::map<std::string, Function, std::less<>>& functions() {
   return known;
 }
 
+struct OwnCall {
+  const char* name;
+  bool (XcclCommunicator::*has)() const;
+  Function call;
+};
+
+// What newer libraries do by one call, and older ones by a group of messages.
+const std::map<std::string, OwnCall, std::less<>>& own_calls() {
+  static const std::map<std::string, OwnCall, std::less<>> known = {
+      {"alltoall",
+       {"ncclAlltoAll", &XcclCommunicator::has_all_to_all,
+        [](const Call& c) { c.ranks.all_to_all(c.source, c.destination, c.block, c.type(), c.stream); }}},
+      {"gather",
+       {"ncclGather", &XcclCommunicator::has_gather,
+        [](const Call& c) {
+          c.ranks.gather(c.source, c.destination, c.block, c.type(), kRootRank, c.stream);
+        }}},
+      {"scatter",
+       {"ncclScatter", &XcclCommunicator::has_scatter,
+        [](const Call& c) {
+          c.ranks.scatter(c.source, c.destination, c.block, c.type(), kRootRank, c.stream);
+        }}},
+  };
+  return known;
+}
+
+constexpr const char* kMessages = "ncclSend and ncclRecv";
+
 class XcclCollective final : public XcclMover<CollectiveMover> {
  public:
   XcclCollective(Session& session, const Flow& flow, const std::string& name)
@@ -99,7 +128,13 @@ class XcclCollective final : public XcclMover<CollectiveMover> {
     if (found == functions().end())
       throw Unsupported(flow.interface, "operation", "NCCL and RCCL have no " + name);
     function_ = found->second;
-    describe(name + " among " + launched(flow) + (in_place() ? ", in place" : ""));
+    if (const auto own = own_calls().find(name); own != own_calls().end()) {
+      const bool has = (xccl_->*own->second.has)();
+      if (has) function_ = own->second.call;
+      traits_.evidence.call = has ? own->second.name : kMessages;
+    }
+    const std::string by = traits_.evidence.call.empty() ? "" : ", by " + traits_.evidence.call;
+    describe(name + " among " + launched(flow) + by + (in_place() ? ", in place" : ""));
   }
 
   void call(Stream& stream, std::uint64_t k, int) override {

@@ -196,6 +196,24 @@ void XcclCommunicator::broadcast(const void* source, void* destination, std::siz
         library_->table().broadcast(source, destination, count, type, root, *comm_, stream.lend()));
 }
 
+void XcclCommunicator::all_to_all(const void* source, void* destination, std::size_t count, int type,
+                                  Stream& stream) {
+  check("ncclAlltoAll",
+        library_->table().all_to_all(source, destination, count, type, *comm_, stream.lend()));
+}
+
+void XcclCommunicator::gather(const void* source, void* destination, std::size_t count, int type, int root,
+                              Stream& stream) {
+  check("ncclGather",
+        library_->table().gather(source, destination, count, type, root, *comm_, stream.lend()));
+}
+
+void XcclCommunicator::scatter(const void* source, void* destination, std::size_t count, int type, int root,
+                               Stream& stream) {
+  check("ncclScatter",
+        library_->table().scatter(source, destination, count, type, root, *comm_, stream.lend()));
+}
+
 void XcclCommunicator::send(const void* data, std::size_t count, int type, int to, Stream& stream) {
   check("ncclSend", library_->table().send(data, count, type, to, *comm_, stream.lend()));
 }

@@ -2,6 +2,7 @@
 #include "simulator/vendors/api.hpp"
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -125,6 +126,12 @@ int message(bool sends, const void* data, std::size_t count, int type, int peer,
   });
 }
 
+// The block of rank `other` in a buffer of blocks.
+void* block(const void* data, int other, std::size_t count, int type) {
+  auto* const bytes = static_cast<std::byte*>(const_cast<void*>(data));
+  return bytes + static_cast<std::uint64_t>(other) * bytes_of(count, type);
+}
+
 int current_gpu() {
   return World::get().model().vendor == "amd" ? hip_api::Hip::current_gpu() : cuda_api::Cuda::current_gpu();
 }
@@ -220,6 +227,45 @@ int ncclSend(const void* data, std::size_t count, int type, int peer, Comm comm,
 }
 int ncclRecv(void* data, std::size_t count, int type, int peer, Comm comm, Stream stream) {
   return message(false, data, count, type, peer, comm, stream);
+}
+
+static int in_a_group(const std::function<int()>& body) {
+  if (const int failed = ncclGroupStart(); failed != 0) return failed;
+  const int failed = body();
+  const int ended = ncclGroupEnd();
+  return failed != 0 ? failed : ended;
+}
+
+// Made of messages, as NCCL 2.28 makes them.
+int ncclAlltoAll(const void* source, void* destination, std::size_t count, int type, Comm comm,
+                 Stream stream) {
+  return in_a_group([&] {
+    int failed = 0;
+    for (int other = 0; failed == 0 && other < of(comm).comm->size(); ++other) {
+      failed = ncclSend(block(source, other, count, type), count, type, other, comm, stream);
+      if (failed == 0)
+        failed = ncclRecv(block(destination, other, count, type), count, type, other, comm, stream);
+    }
+    return failed;
+  });
+}
+int ncclGather(const void* source, void* destination, std::size_t count, int type, int root, Comm comm,
+               Stream stream) {
+  return in_a_group([&] {
+    int failed = ncclSend(source, count, type, root, comm, stream);
+    for (int other = 0; failed == 0 && of(comm).rank == root && other < of(comm).comm->size(); ++other)
+      failed = ncclRecv(block(destination, other, count, type), count, type, other, comm, stream);
+    return failed;
+  });
+}
+int ncclScatter(const void* source, void* destination, std::size_t count, int type, int root, Comm comm,
+                Stream stream) {
+  return in_a_group([&] {
+    int failed = 0;
+    for (int other = 0; failed == 0 && of(comm).rank == root && other < of(comm).comm->size(); ++other)
+      failed = ncclSend(block(source, other, count, type), count, type, other, comm, stream);
+    return failed != 0 ? failed : ncclRecv(destination, count, type, root, comm, stream);
+  });
 }
 
 int ncclMemAlloc(void** data, std::size_t bytes) {
