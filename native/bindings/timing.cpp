@@ -222,6 +222,7 @@ void bind_results(nb::module_& m) {
       .def_ro("window_messages", &EvidenceFields::window_messages)
       .def_ro("library", &EvidenceFields::library)
       .def_ro("library_version", &EvidenceFields::library_version)
+      .def_ro("call", &EvidenceFields::call)
       .def_ro("fallback", &EvidenceFields::fallback);
   nb::class_<Measurement>(m, "Measurement")
       .def_ro("times", &Measurement::times)

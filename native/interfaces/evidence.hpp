@@ -14,6 +14,7 @@ struct Fallback {
 struct EvidenceFields {
   std::uint64_t window_messages = 0;     // in flight between two ranks; 0: not sent in windows
   std::string library, library_version;  // "NCCL", "2.28.9"; empty: none beside MPI
+  std::string call;  // of an operation that not every version of the library has as one; empty: all have it
   Fallback fallback;
 };
 

@@ -201,6 +201,7 @@ class EvidenceFields:
     window_messages: int  # 0: not sent in windows
     library: str  # "NCCL", "RCCL"; empty: none beside MPI
     library_version: str
+    call: str  # of an operation that not every version of the library has as one; empty: all have it
     fallback: Fallback
 
 class Measurement:

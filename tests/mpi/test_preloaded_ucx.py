@@ -44,8 +44,8 @@ def test_ranks_load_the_preloaded_ucx_and_the_run_names_it(
     wheels = MpiWheels(jobs.OPEN_MPI.mpiexec, ucx, "5.0.11", "libucx-cu13", "1.22.0", 13)
     monkeypatch.setattr(launchers, "usable_wheels", lambda _: wheels)
     (tmp_path / "toy.toml").write_text(SUITE)
-    words = ("run", "toy.toml", "--ranks", "2", "--out", "R", "--no-report")
-    done = byteways(tmp_path, *words, **jobs.ENVIRONMENT, BYTEWAYS_GPUS="0")
+    words = ("run", "toy.toml", "--ranks", "2", "--launcher", str(jobs.OPEN_MPI.mpiexec))
+    done = byteways(tmp_path, *words, "--out", "R", "--no-report", **jobs.ENVIRONMENT, BYTEWAYS_GPUS="0")
     assert done.returncode == 0, done.stderr
     assert [record["status"] for record in records_of(tmp_path / "R")] == ["measured"]
     libraries = json.loads((tmp_path / "R" / "run.json").read_text())["libraries"]

@@ -23,6 +23,7 @@ NOTED = SimpleNamespace(
     window_messages=0,
     library="",
     library_version="",
+    call="",
     fallback=SimpleNamespace(from_="", to="", reason=""),
 )
 
@@ -74,6 +75,10 @@ def gpu_case(pattern: str, *paths: str) -> Case:
         (
             {"library": "NCCL", "library_version": "2.28.3"},
             {"library": "NCCL", "library_version": "2.28.3"},
+        ),
+        (
+            {"call": "ncclGather"},
+            {"call": "ncclGather"},
         ),
         (
             {"fallback": SimpleNamespace(from_="copies", to="mpi-staged", reason="rank 0: no access")},

@@ -34,6 +34,8 @@ _MESSAGES = {
     "bidirectional, GB/s": (False, "bidirectional"),
 }
 _TRIP = "-ping-pong"
+#: Calls of one rank, which have tables of their own; the time of a window of one is their latency.
+_ONE_SIDED = {"mpi-put": "MPI put", "mpi-get": "MPI get"}
 _DIRECT = "direct"
 #: Title of a table of several libraries: its end, and what it says of each launch mode.
 _BY_LIBRARY = ": time by library, µs"
@@ -57,6 +59,8 @@ _EVIDENCE = re.compile(r"(\w+) [\d.]+: ")
 
 def library_of(record: Mapping[str, Any]) -> str:
     """What titles of tables begin with."""
+    if record["interface"] in _ONE_SIDED:
+        return _ONE_SIDED[record["interface"]]
     if record["interface"].startswith("mpi"):
         return "MPI"
     if record["interface"] == _DIRECT:
@@ -111,7 +115,8 @@ def _message_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement
         for heading, text in zip(table["headings"], row, strict=True):
             if heading not in _MESSAGES or not text:
                 continue
-            trip, pattern = _MESSAGES[heading]
+            is_time, pattern = _MESSAGES[heading]
+            trip = is_time and library not in _ONE_SIDED.values()
             window = asked[1] if asked and not trip else None
             cases = [
                 case
@@ -128,7 +133,10 @@ def _message_table(run: RunData, table: Mapping[str, Any]) -> Iterator[Statement
             groups: dict[object, list[Case]] = {}  # a table of many paths has their median
             for case in cases:
                 groups.setdefault(run.classes(case), []).append(case)
-            scale = 2e3 if "µs" in heading else 1e9
+            if is_time and not trip:
+                yield _figure(list(groups.values()), text, 1e3, said, _time_of_rate_ns)
+                continue
+            scale = 2e3 if trip else 1e9
             yield _figure(list(groups.values()), text, scale, said, lambda case: case.value)
 
 
@@ -229,6 +237,10 @@ def _fits(case: Case, title: str, size: str) -> bool:
 
 def _time_ns(case: Case) -> float:
     return float(median(one["time_ns"]["median"] for one in case.measured))
+
+
+def _time_of_rate_ns(case: Case) -> float:
+    return float(case.record["size_bytes"] / case.value * 1e9)
 
 
 def _of_ranks(choose: Callable[[Iterable[float]], float], case: Case) -> float:

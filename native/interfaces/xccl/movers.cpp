@@ -1,7 +1,6 @@
 // Interfaces `xccl` (NCCL or RCCL: collectives, and messages from rank 0 to rank 1, both ways, or of several
 // pairs) and `xccl-ping-pong`. Operations are enqueued back to back on a stream of each rank's GPU.
 #include <map>
-#include <string_view>
 
 #include "interfaces/message_role.hpp"
 #include "interfaces/rank_collective.hpp"
@@ -36,9 +35,9 @@ struct Call {
   int type() const { return element_bytes == kWord ? xccl::kUnsigned64 : xccl::kUnsigned32; }
 };
 
-// The three collectives that libraries had no call for until NCCL 2.28: by messages, as nccl-tests sends
-// them.
-void alltoall_by_messages(const Call& c) {
+// Exchanges a block between every two ranks, like nccl-tests: NCCL before 2.28 has no function for it, nor
+// for gather and scatter.
+void alltoall(const Call& c) {
   c.ranks.group([&] {
     for (int other = 0; other < c.ranks.size(); ++other) {
       const std::size_t offset = static_cast<std::size_t>(other) * c.block * c.element_bytes;
@@ -48,7 +47,7 @@ void alltoall_by_messages(const Call& c) {
   });
 }
 
-void gather_by_messages(const Call& c) {
+void gather(const Call& c) {
   c.ranks.group([&] {
     c.ranks.send(c.source, c.block, c.type(), kRootRank, c.stream);
     for (int other = 0; c.ranks.rank() == kRootRank && other < c.ranks.size(); ++other)
@@ -57,7 +56,7 @@ void gather_by_messages(const Call& c) {
   });
 }
 
-void scatter_by_messages(const Call& c) {
+void scatter(const Call& c) {
   c.ranks.group([&] {
     for (int other = 0; c.ranks.rank() == kRootRank && other < c.ranks.size(); ++other)
       c.ranks.send(c.source + static_cast<std::size_t>(other) * c.block * c.element_bytes, c.block, c.type(),
@@ -86,36 +85,40 @@ const std::map<std::string, Function, std::less<>>& functions() {
          void* to = c.ranks.rank() == kRootRank ? const_cast<std::byte*>(c.source) : c.destination;
          c.ranks.broadcast(c.source, to, c.count, c.type(), kRootRank, c.stream);
        }},
+      {"alltoall", alltoall},
+      {"gather", gather},
+      {"scatter", scatter},
+  };
+  return known;
+}
+
+struct OwnCall {
+  const char* name;
+  bool (XcclCommunicator::*has)() const;
+  Function call;
+};
+
+// What newer libraries do by one call, and older ones by a group of messages.
+const std::map<std::string, OwnCall, std::less<>>& own_calls() {
+  static const std::map<std::string, OwnCall, std::less<>> known = {
       {"alltoall",
-       [](const Call& c) { c.ranks.alltoall(c.source, c.destination, c.block, c.type(), c.stream); }},
+       {"ncclAlltoAll", &XcclCommunicator::has_all_to_all,
+        [](const Call& c) { c.ranks.all_to_all(c.source, c.destination, c.block, c.type(), c.stream); }}},
       {"gather",
-       [](const Call& c) {
-         c.ranks.gather(c.source, c.destination, c.block, c.type(), kRootRank, c.stream);
-       }},
+       {"ncclGather", &XcclCommunicator::has_gather,
+        [](const Call& c) {
+          c.ranks.gather(c.source, c.destination, c.block, c.type(), kRootRank, c.stream);
+        }}},
       {"scatter",
-       [](const Call& c) {
-         c.ranks.scatter(c.source, c.destination, c.block, c.type(), kRootRank, c.stream);
-       }},
+       {"ncclScatter", &XcclCommunicator::has_scatter,
+        [](const Call& c) {
+          c.ranks.scatter(c.source, c.destination, c.block, c.type(), kRootRank, c.stream);
+        }}},
   };
   return known;
 }
 
-const std::map<std::string, Function, std::less<>>& functions_by_messages() {
-  static const std::map<std::string, Function, std::less<>> known = {
-      {"alltoall", alltoall_by_messages},
-      {"gather", gather_by_messages},
-      {"scatter", scatter_by_messages},
-  };
-  return known;
-}
-
-// Whether the library has a call for such a collective: of three, newer libraries only.
-bool has_call(const xccl::Table& table, std::string_view name) {
-  if (name == "alltoall") return static_cast<bool>(table.alltoall);
-  if (name == "gather") return static_cast<bool>(table.gather);
-  if (name == "scatter") return static_cast<bool>(table.scatter);
-  return true;
-}
+constexpr const char* kMessages = "ncclSend and ncclRecv";
 
 class XcclCollective final : public XcclMover<CollectiveMover> {
  public:
@@ -124,15 +127,14 @@ class XcclCollective final : public XcclMover<CollectiveMover> {
     const auto found = functions().find(name);
     if (found == functions().end())
       throw Unsupported(flow.interface, "operation", "NCCL and RCCL have no " + name);
-    const bool wants_messages = flow.word("calls", "collective") == "messages";
-    const auto as_messages = functions_by_messages().find(name);
-    const bool has_messages = as_messages != functions_by_messages().end();
-    if (wants_messages && !has_messages)
-      throw Unsupported(flow.interface, "calls", "only alltoall, gather and scatter can be sent as messages");
-    const bool by_messages = has_messages && (wants_messages || !has_call(xccl_->library().table(), name));
-    function_ = by_messages ? as_messages->second : found->second;
-    describe(name + (by_messages ? " by sends and receives" : "") + " among " + launched(flow) +
-             (in_place() ? ", in place" : ""));
+    function_ = found->second;
+    if (const auto own = own_calls().find(name); own != own_calls().end()) {
+      const bool uses = (xccl_->*own->second.has)() && flow.word("calls", "collective") != "messages";
+      if (uses) function_ = own->second.call;
+      traits_.evidence.call = uses ? own->second.name : kMessages;
+    }
+    const std::string by = traits_.evidence.call.empty() ? "" : ", by " + traits_.evidence.call;
+    describe(name + " among " + launched(flow) + by + (in_place() ? ", in place" : ""));
   }
 
   void call(Stream& stream, std::uint64_t k, int) override {

@@ -196,9 +196,10 @@ void XcclCommunicator::broadcast(const void* source, void* destination, std::siz
         library_->table().broadcast(source, destination, count, type, root, *comm_, stream.lend()));
 }
 
-void XcclCommunicator::alltoall(const void* source, void* destination, std::size_t count, int type,
-                                Stream& stream) {
-  check("ncclAlltoAll", library_->table().alltoall(source, destination, count, type, *comm_, stream.lend()));
+void XcclCommunicator::all_to_all(const void* source, void* destination, std::size_t count, int type,
+                                  Stream& stream) {
+  check("ncclAlltoAll",
+        library_->table().all_to_all(source, destination, count, type, *comm_, stream.lend()));
 }
 
 void XcclCommunicator::gather(const void* source, void* destination, std::size_t count, int type, int root,

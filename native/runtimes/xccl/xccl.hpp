@@ -80,8 +80,11 @@ class XcclCommunicator {
   void allgather(const void* source, void* destination, std::size_t count, int type, Stream& stream);
   void broadcast(const void* source, void* destination, std::size_t count, int type, int root,
                  Stream& stream);
-  // In these three, `count` is the number of elements in one rank's block.
-  void alltoall(const void* source, void* destination, std::size_t count, int type, Stream& stream);
+  // Whether the library has these three as calls of its own. `count` is of one rank's block.
+  bool has_all_to_all() const { return static_cast<bool>(library_->table().all_to_all); }
+  bool has_gather() const { return static_cast<bool>(library_->table().gather); }
+  bool has_scatter() const { return static_cast<bool>(library_->table().scatter); }
+  void all_to_all(const void* source, void* destination, std::size_t count, int type, Stream& stream);
   void gather(const void* source, void* destination, std::size_t count, int type, int root, Stream& stream);
   void scatter(const void* source, void* destination, std::size_t count, int type, int root, Stream& stream);
   void send(const void* data, std::size_t count, int type, int to, Stream& stream);

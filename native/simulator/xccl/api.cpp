@@ -2,6 +2,7 @@
 #include "simulator/vendors/api.hpp"
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -125,6 +126,12 @@ int message(bool sends, const void* data, std::size_t count, int type, int peer,
   });
 }
 
+// The block of rank `other` in a buffer of blocks.
+void* block(const void* data, int other, std::size_t count, int type) {
+  auto* const bytes = static_cast<std::byte*>(const_cast<void*>(data));
+  return bytes + static_cast<std::uint64_t>(other) * bytes_of(count, type);
+}
+
 int current_gpu() {
   return World::get().model().vendor == "amd" ? hip_api::Hip::current_gpu() : cuda_api::Cuda::current_gpu();
 }
@@ -223,66 +230,42 @@ int ncclRecv(void* data, std::size_t count, int type, int peer, Comm comm, Strea
   return message(false, data, count, type, peer, comm, stream);
 }
 
-}  // extern "C"
-
-namespace {
-
-// The calls of `body` as one group, as the library itself makes sends and receives of such a collective.
-// `body` gets rank and number of ranks, and returns the first code that is no success.
-template <class Body>
-int grouped(Comm comm, Body body) {
-  if (comm == nullptr) return byteways::xccl::kInvalidArgument;
-  const RankOfComm& me = of(comm);
-  if (const int begun = ncclGroupStart(); begun != byteways::xccl::kSuccess) return begun;
-  const int code = body(me.rank, me.comm->size());
+static int in_a_group(const std::function<int()>& body) {
+  if (const int failed = ncclGroupStart(); failed != 0) return failed;
+  const int failed = body();
   const int ended = ncclGroupEnd();
-  return code != byteways::xccl::kSuccess ? code : ended;
+  return failed != 0 ? failed : ended;
 }
 
-// Sends block k of `source` to rank k, or receives block k of `destination` from it, for all ranks.
-int send_blocks(const void* source, std::size_t count, int type, int ranks, Comm comm, Stream stream) {
-  int code = byteways::xccl::kSuccess;
-  for (int other = 0; other < ranks && code == byteways::xccl::kSuccess; ++other)
-    code = ncclSend(
-        static_cast<const std::byte*>(source) + static_cast<std::size_t>(other) * bytes_of(count, type),
-        count, type, other, comm, stream);
-  return code;
-}
-int receive_blocks(void* destination, std::size_t count, int type, int ranks, Comm comm, Stream stream) {
-  int code = byteways::xccl::kSuccess;
-  for (int other = 0; other < ranks && code == byteways::xccl::kSuccess; ++other)
-    code = ncclRecv(
-        static_cast<std::byte*>(destination) + static_cast<std::size_t>(other) * bytes_of(count, type), count,
-        type, other, comm, stream);
-  return code;
-}
-
-}  // namespace
-
-extern "C" {
-
+// Made of messages, as NCCL 2.28 makes them.
 int ncclAlltoAll(const void* source, void* destination, std::size_t count, int type, Comm comm,
                  Stream stream) {
-  return grouped(comm, [&](int, int ranks) {
-    const int sent = send_blocks(source, count, type, ranks, comm, stream);
-    const int received = receive_blocks(destination, count, type, ranks, comm, stream);
-    return sent != byteways::xccl::kSuccess ? sent : received;
+  return in_a_group([&] {
+    int failed = 0;
+    for (int other = 0; failed == 0 && other < of(comm).comm->size(); ++other) {
+      failed = ncclSend(block(source, other, count, type), count, type, other, comm, stream);
+      if (failed == 0)
+        failed = ncclRecv(block(destination, other, count, type), count, type, other, comm, stream);
+    }
+    return failed;
   });
 }
 int ncclGather(const void* source, void* destination, std::size_t count, int type, int root, Comm comm,
                Stream stream) {
-  return grouped(comm, [&](int rank, int ranks) {
-    const int sent = ncclSend(source, count, type, root, comm, stream);
-    if (sent != byteways::xccl::kSuccess || rank != root) return sent;
-    return receive_blocks(destination, count, type, ranks, comm, stream);
+  return in_a_group([&] {
+    int failed = ncclSend(source, count, type, root, comm, stream);
+    for (int other = 0; failed == 0 && of(comm).rank == root && other < of(comm).comm->size(); ++other)
+      failed = ncclRecv(block(destination, other, count, type), count, type, other, comm, stream);
+    return failed;
   });
 }
 int ncclScatter(const void* source, void* destination, std::size_t count, int type, int root, Comm comm,
                 Stream stream) {
-  return grouped(comm, [&](int rank, int ranks) {
-    const int sent =
-        rank == root ? send_blocks(source, count, type, ranks, comm, stream) : byteways::xccl::kSuccess;
-    return sent != byteways::xccl::kSuccess ? sent : ncclRecv(destination, count, type, root, comm, stream);
+  return in_a_group([&] {
+    int failed = 0;
+    for (int other = 0; failed == 0 && of(comm).rank == root && other < of(comm).comm->size(); ++other)
+      failed = ncclSend(block(source, other, count, type), count, type, other, comm, stream);
+    return failed != 0 ? failed : ncclRecv(destination, count, type, root, comm, stream);
   });
 }
 

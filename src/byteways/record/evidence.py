@@ -20,3 +20,4 @@ class EvidenceFields(msgspec.Struct, frozen=True, omit_defaults=True):
     library: str | None = None  # "NCCL", "RCCL"
     library_version: str | None = None
     fallback: Fallback | None = None
+    call: str | None = None  # "ncclAlltoAll", or "ncclSend and ncclRecv" where the library lacks that

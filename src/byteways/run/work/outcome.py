@@ -184,6 +184,8 @@ def _evidence(noted: EvidenceFields) -> dict[str, Any] | None:
         fields["window"] = noted.window_messages
     if noted.library:
         fields |= {"library": noted.library, "library_version": noted.library_version}
+    if noted.call:
+        fields["call"] = noted.call
     if noted.fallback.from_:
         fallback = noted.fallback
         fields["fallback"] = {"asked": fallback.from_, "used": fallback.to, "reason": fallback.reason}
