@@ -13,10 +13,10 @@ from byteways.plan.suite_types import Suite
 from byteways.record.run_folder import MANIFEST, RunFolder
 from byteways.run.conduct import plan_file
 from byteways.run.conduct.conductor import Interrupted
-from byteways.run.conduct.execution import SuiteOf
 from byteways.run.conduct.interruption import Interruption
 from byteways.run.conduct.measure_from_python import measure_from_python
 from byteways.run.conduct.simulation import Simulation
+from byteways.run.conduct.suite_choice import SuiteOf
 from byteways.run.conduct.time_limit import TimeLimit
 from byteways.run.shared.options import RunOptions
 
