@@ -27,7 +27,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     ),
     "schieffer2025": (
         *("--only", "sweep=chase|remote-stream|hipmemcpy*|memcpy*|small-*|allocation|kernel-*|arithmetic*"),
-        *("--only", "sweep=random*|mpi-latency*|rccl-latency|rccl-allocators|cloverleaf"),
+        *("--only", "sweep=random*|mpi-latency*|rccl-latency|rccl-allocators|cloverleaf*"),
     ),
 }
 FOLDER = Path(__file__).with_name("studies")

@@ -51,7 +51,11 @@ def test_every_word_is_as_one_rank_computes_it(installation: jobs.Installation, 
     """Catches ranks that exchange with others than their neighbours, and messages that MPI mixes up."""
     jobs.require(installation)
     text = SWEEP.format(what="halo", size=SMALL, options=f"{BOTH}, columns = [2, 4]")
-    text += SWEEP.format(what="particles", size=SMALL, options=BOTH)
+    packing = 'packing = ["fused", "original"]'
+    text += SWEEP.format(what="halo", size=SMALL, options=f"{BOTH}, fields = 6, {packing}").replace(
+        'name = "halo"', 'name = "packing"'
+    )
+    text += SWEEP.format(what="particles", size=SMALL, options=f"{BOTH}, {packing}")
     done = subprocess.run(
         command(installation, tmp_path, text, 0.02, 4),
         env=environment(tmp_path),
@@ -61,7 +65,7 @@ def test_every_word_is_as_one_rank_computes_it(installation: jobs.Installation, 
     )
     assert done.returncode == 0, done.stdout + done.stderr
     found = RunFolder(tmp_path / "R").records
-    assert len(found) == 2 * 2 + 2
+    assert len(found) == 2 * 2 + 2 * 2 + 2 * 2
     for record in found:
         assert record.status == "measured" and record.verified, record
         assert record.counts == record.options.get("timed", "iteration")

@@ -1,5 +1,6 @@
 // Words of the lattice on the simulated machine.
 #include <algorithm>
+#include <vector>
 
 #include "interfaces/lattice/loops.hpp"
 #include "simulator/machine/kernels.hpp"
@@ -43,8 +44,10 @@ CheckResult check_symbolic(const Range& of, const LatticeArguments& a) {
     }
     const Word length = run.end - run.begin;
     if (length <= kLookedAt) {
+      std::vector<Word> words(length);
+      run.rule.write(run.begin, run.end, words.data());
       lattice_for_words(a, at, at + length, [&](Word i, Word wanted) {
-        if (const Word got = run.rule.at(of.begin + i); got != wanted) note(found, i, 1, wanted, got);
+        if (const Word got = words[i - at]; got != wanted) note(found, i, 1, wanted, got);
       });
       continue;
     }

@@ -16,8 +16,9 @@ Rule grown(const Run& run) {
     rule.value *= kGrowth;
     return rule;
   }
-  auto words = std::make_shared<std::vector<Word>>();
-  for (Word i = run.begin; i < run.end; ++i) words->push_back(rule.at(i) * kGrowth);
+  auto words = std::make_shared<std::vector<Word>>(run.end - run.begin);
+  rule.write(run.begin, run.end, words->data());
+  for (Word& word : *words) word *= kGrowth;
   return {Rule::Kind::words, run.begin, std::move(words), 0, 0, 0};
 }
 

@@ -187,6 +187,10 @@ Word Rule::at(Word index) const {
 }
 
 void Rule::write(Word begin, Word end, Word* to) const {
+  if (kind == Kind::words && stride == 0) {
+    std::copy_n(words->begin() + static_cast<std::ptrdiff_t>(begin - value), end - begin, to);
+    return;
+  }
   const bool rows = kind == Kind::tile && stride == 0 && tile->depth == 0 && tile->inner.lattice;
   while (begin < end) {
     // One multiplication a word within a row of the lattice.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from byteways.plan.applications import packed_by_core
 from byteways.plan.block_layout import BlockLayout, moves_blocks
 from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interface_rows import MEMORY_CATEGORY
@@ -342,6 +343,8 @@ def _between_ranks(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]
         yield from _rates("engine", "blit", "kernel")
     elif interface.category == "application":
         yield from ("cpu", "rates.kernel-local")
+    if packed_by_core(case.interface, case.options):  # into memory that it allocates
+        yield from ("cpu", "memory")
 
 
 def _joining(model: MachineModel, a: str, b: str) -> set[int]:
