@@ -14,6 +14,7 @@ from statistics import median
 from msgspec import structs
 
 from byteways.explain.best.decisions import Decision, Decisions, Place
+from byteways.explain.results.repeatability import Spread
 from byteways.explain.results.rounds import figure
 from byteways.explain.results.summary import Result, group_by
 from byteways.record.record import Record
@@ -72,15 +73,13 @@ def _size(cell: Result) -> int:
 
 
 def _one(low: Result, high: Result, size_bytes: int) -> Result:
-    """Returns the result between two of one method and path; its interval is that of both ends."""
+    """Returns the result between two of one method and path."""
     share = (size_bytes - _size(low)) / (_size(high) - _size(low))
     others = {record.round: record for record in high.records}
     both = [(one, others[one.round]) for one in low.records if one.round in others]
     records = tuple(_record(one, other, share, size_bytes) for one, other in both)
     value = median(figure(record) or 0.0 for record in records)
     scale = value / _rate(low, high, share, size_bytes, "value")
-    freedom = min((low.spread, high.spread), key=lambda spread: spread.freedom).freedom
-    deviation = max(low.spread.deviation, high.spread.deviation)
     return replace(
         low,
         record=records[0],
@@ -88,14 +87,33 @@ def _one(low: Result, high: Result, size_bytes: int) -> Result:
         value=value,
         low=scale * _rate(low, high, share, size_bytes, "low"),
         high=scale * _rate(low, high, share, size_bytes, "high"),
-        spread=replace(
-            low.spread,
-            deviation=deviation,
-            freedom=freedom,
-            two_states=low.spread.two_states or high.spread.two_states,
-        ),
+        spread=_spread(low, high, share),
         by_round={record.round: figure(record) or 0.0 for record in records},
         between=(low, high),
+    )
+
+
+def _spread(low: Result, high: Result, share: float) -> Spread:
+    """Returns the spread of a time between two: each end counts by its part of that time.
+
+    Their deviations are added, as those of rounds that shift both. Degrees of freedom: Welch and
+    Satterthwaite.
+    """
+    times = (1 - share) * _size(low) / low.value, share * _size(high) / high.value
+    parts = [
+        (time / sum(times) * end.spread.deviation, end.spread)
+        for time, end in zip(times, (low, high), strict=True)
+    ]
+    squares = [deviation**2 for deviation, _ in parts]
+    freedom = sum(squares) ** 2 / sum(
+        square**2 / spread.freedom for square, (_, spread) in zip(squares, parts, strict=True)
+    )
+    return replace(
+        low.spread,
+        deviation=sum(deviation for deviation, _ in parts),
+        freedom=freedom,
+        shared=low.spread.shared and high.spread.shared,
+        two_states=low.spread.two_states or high.spread.two_states,
     )
 
 
