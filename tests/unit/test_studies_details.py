@@ -75,4 +75,4 @@ def test_a_note_with_a_semicolon_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     made = Topic("study", "Study", "lead", tables)
     monkeypatch.setattr("byteways.explain.studies.topic.topic_of", lambda outcome: made)
     shown = reproduce._blocks(SimpleNamespace())  # type: ignore[arg-type]
-    assert shown[-1] == Lines("Claims: notes", ("first; with a clause", "second"))
+    assert shown[-1] == Lines("Claims: notes", ("first; with a clause", "second"), sentences=True)

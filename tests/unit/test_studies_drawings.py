@@ -200,7 +200,7 @@ def test_groups_with_an_axis_of_their_own_are_apart() -> None:
     for pattern in ("allreduce", "reduce-scatter"):
         data = {"source": ends[0], "destination": ends[0], "executor": "gpu0"}
         flow = Flow.from_json({**data, "others": [[ends[1], ends[1]]]})
-        made.append(record(Case("mpi", pattern, (flow,), 16 * MIB, "warm"), 50.0))
+        made.append(record(Case("mpi", pattern, (flow,), 16 * MIB, "warm", {"timing": "osu"}), 50.0))
     first, second = grouped("fig13b", *made)
     assert second.x.names == ("reduce-scatter",) and "reduce-scatter" not in first.x.names
     assert [len(ours_of(one, "MPI, 2 APUs").points) for one in (first, second)] == [1, 1]
@@ -233,7 +233,8 @@ def test_a_straight_line_is_drawn_through_times() -> None:
     made = []
     for size in (4096, 65536, MIB):
         time_ns = 20_000 + size / 10  # 20 µs and 10 GB/s
-        made.append(record(Case("xccl", "allreduce", (flow,), size, "warm"), size / time_ns))
+        case = Case("xccl", "allreduce", (flow,), size, "warm", {"timing": "osu"})
+        made.append(record(case, size / time_ns))
     (chart,) = grouped("fig14", *made)
     name = "RCCL, 2 APUs"
     (trend,) = (one for one in chart.series if one.group == name and one.symbol == "none")

@@ -8,7 +8,7 @@ import pytest
 
 from byteways.explain.studies.claims import Verdict, judge
 from byteways.explain.studies.outcome import compare
-from byteways.explain.studies.verdicts import BUILT_IN, FAILS_HERE, HOLDS, NOT_REPRODUCED, UNTESTED
+from byteways.explain.studies.verdicts import BUILT_IN, CORRECTED, FAILS_HERE, HOLDS, UNTESTED
 from byteways.record.record import Record
 from byteways.studies.reading import load
 from byteways.studies.study import ClaimCheck, PublishedClaim
@@ -98,7 +98,7 @@ def test_a_fact_is_decided_without_a_record() -> None:
     on_model = {one.claim.id: one for one in compare(STUDY, run("elcap-mi300a", simulated=True)).verdicts}
     assert on_model["two-links"].verdict == on_model["infinity-cache"].verdict.replace(UNTESTED, BUILT_IN)
     assert on_model["two-links"].verdict == BUILT_IN  # the numbers are of this source
-    assert on_model["link-against-memory"].verdict == NOT_REPRODUCED  # 5.3 TB/s for 5.6
+    assert on_model["link-against-memory"].verdict == CORRECTED  # 5.3 TB/s for 5.6
     assert on_model["three-tiers"].verdict == UNTESTED
     real = {one.claim.id: one for one in compare(STUDY, run("frontier-mi250x")).verdicts}
     assert real["three-tiers"].verdict == real["table-1-mi250x"].verdict == HOLDS
