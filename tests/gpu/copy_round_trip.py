@@ -28,7 +28,8 @@ def forced(method: str, rows: tuple[str, str]) -> list[str]:
 
 
 BLOCKS = "row 16384 1:100 64:6400 4096:400000", "row 16384 1:10+ 64:640+ 4096:40000+"
-WHOLE = "row 268435456 1:9000000", "row 268435456 1:4000000+ parts=600000,400000"
+#: So slow that no relay counts as one whose link others use, even under a sanitizer.
+WHOLE = "row 268435456 1:9000000000", "row 268435456 1:4000000000+ parts=600000,400000"
 PLANS = {
     "batch": forced("batch", BLOCKS),
     "kernel": forced("kernel", BLOCKS),
@@ -148,7 +149,9 @@ def main() -> None:
     gpus = len(program.key()) - 1
     small = Memory(program, COUNT * SIZE)
     found = {
-        name: round_trip(program, name, lines, small) for name, lines in PLANS.items() if name != "relay"
+        name: round_trip(program, name, lines, small)
+        for name, lines in PLANS.items()
+        if name != "relay" and not (name == "bulk" and program.vendor == "hip")  # instructions of NVIDIA's
     }
     found["captured"] = captured(program, small)
     if gpus > 1:

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -189,7 +190,7 @@ def test_a_preloaded_ucx_is_tried_whatever_open_mpi_says(
     """Catches device memory that is refused because Open MPI was built without CUDA, and an Open MPI that is
     tried with its own UCX after it has said no.
     """
-    monkeypatch.setattr(rank_measuring, "ucx_here", lambda _: {"preloaded": preloaded})
+    monkeypatch.setattr(rank_measuring, "has_preloaded_ucx", lambda *_: preloaded)
     mpi = SimpleNamespace(
         report=SimpleNamespace(version="Open MPI v5.0.11"), says_device_support=lambda _: False
     )
@@ -197,6 +198,36 @@ def test_a_preloaded_ucx_is_tried_whatever_open_mpi_says(
     rank = SimpleNamespace(_mpi=mpi, _simulator="", session=session)
     reason = RankMeasurer._not_taken(rank, message())  # type: ignore[arg-type]
     assert (reason is None) == preloaded
+
+
+@pytest.mark.parametrize(("rank", "gpu"), [("0", 0), ("1", 1), ("5", 1), (None, 0)])
+def test_a_rank_opens_its_gpu_before_ucx_looks_for_it(
+    rank: str | None, gpu: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches ranks whose UCX finds no GPU in MPI_Init, and ranks that all open the first one."""
+    calls: list[tuple[str, int]] = []
+
+    class Driver:
+        def __getattr__(self, name: str) -> Callable[..., int]:
+            def call(first: Any, *rest: Any) -> int:
+                if name == "cuDeviceGetCount":
+                    first._obj.value = 2
+                calls.append((name, rest[0] if name == "cuDeviceGet" else 0))
+                return 0
+
+            return call
+
+    monkeypatch.setattr(mpi_wheels.ctypes, "CDLL", lambda _: Driver())
+    mpi_wheels.open_gpu_for_ucx({} if rank is None else {"OMPI_COMM_WORLD_LOCAL_RANK": rank})
+    names = [name for name, _ in calls]
+    assert names == [
+        "cuInit",
+        "cuDeviceGetCount",
+        "cuDeviceGet",
+        "cuDevicePrimaryCtxRetain",
+        "cuCtxSetCurrent",
+    ]
+    assert ("cuDeviceGet", gpu) in calls
 
 
 def test_the_small_wheel_of_ucx(tmp_path: Path) -> None:

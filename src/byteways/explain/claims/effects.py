@@ -102,11 +102,15 @@ def common_rounds(*cells: Result) -> list[int]:
 
 
 def deviation_of_ratio(first: Result, second: Result) -> tuple[float, float]:
-    """Returns the standard deviation of the logarithm of the ratio, and its degrees of freedom."""
+    """Returns the standard deviation of the logarithm of the ratio, and its degrees of freedom.
+
+    Two estimates from like cases are not independent. Taken as fully dependent, their standard errors are
+    added: equal ones count once, and one that hardly contributes lends none of its uncertainty.
+    """
     parts = [(cell.spread.of_median(cell.rounds) ** 2, cell.spread.freedom) for cell in (first, second)]
     total = sum(square for square, _ in parts)
-    if first.spread.shared and second.spread.shared:  # nearly the same estimate: count it once
-        return sqrt(total), min(degrees for _, degrees in parts)
+    if first.spread.shared and second.spread.shared:
+        return sqrt(total), total**2 / sum(square / sqrt(degrees) for square, degrees in parts) ** 2
     # Welch and Satterthwaite
     return sqrt(total), total**2 / sum(square**2 / degrees for square, degrees in parts)
 

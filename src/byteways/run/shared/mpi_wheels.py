@@ -199,5 +199,31 @@ def ucx_here(
     }
 
 
+def has_preloaded_ucx(maps: str | None = None) -> bool:
+    """Whether this process preloaded the UCX that it uses."""
+    ucx = ucx_here(maps)
+    return ucx is not None and bool(ucx["preloaded"])
+
+
+def open_gpu_for_ucx(environment: Mapping[str, str] = os.environ) -> None:
+    """Initialises the CUDA driver and opens the GPU of this rank's number on its host.
+
+    To be called before MPI_Init: there UCX looks for GPUs, once, and a driver that nobody has initialised
+    shows none. Messages of their memory would then be read by the CPU. OSU's programs do the same. What fails
+    here fails again where it is reported.
+    """
+    try:
+        driver = ctypes.CDLL(environment.get("BYTEWAYS_LIBCUDA") or "libcuda.so.1")
+        count, device, context = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
+        if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0 or count.value == 0:
+            return
+        number = int(environment.get("OMPI_COMM_WORLD_LOCAL_RANK", "0")) % count.value
+        if driver.cuDeviceGet(ctypes.byref(device), number) == 0:
+            driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+            driver.cuCtxSetCurrent(context)
+    except (OSError, AttributeError):
+        return
+
+
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())

@@ -21,7 +21,7 @@ from byteways.plan.variables import unread_by
 from byteways.record import warnings
 from byteways.run.shared.library_paths import library_directories
 from byteways.run.shared.mpi_library import unloaded_reader
-from byteways.run.shared.mpi_wheels import ucx_here
+from byteways.run.shared.mpi_wheels import has_preloaded_ucx
 from byteways.run.shared.rank_places import local_name
 from byteways.run.shared.request import CaseRequest
 from byteways.run.work.answer import WorkerAnswer
@@ -214,7 +214,9 @@ class RankMeasurer(MeasurerOfRanks):
         self._groups: dict[tuple[int, ...], Communicator | ProcessRanks | ThreadRanks | None] = {}
         self._vendors: dict[tuple[tuple[int, str], ...], XcclCommunicator] = {}  # by ranks and their GPUs
         self._peers: dict[tuple[tuple[int, str], ...], PeerCommunicator] = {}
-        self._gpu_setup = None if mpi is None or simulator else MpiGpuSetup(session, mpi.world)
+        # A preloaded UCX has found the GPUs in MPI_Init (open_gpu_for_ucx()).
+        sets_up = mpi is not None and not simulator and not has_preloaded_ucx()
+        self._gpu_setup = MpiGpuSetup(session, mpi.world) if mpi is not None and sets_up else None
 
     @classmethod
     def open(
@@ -354,7 +356,7 @@ class RankMeasurer(MeasurerOfRanks):
         if not gives_gpu_memory(case):
             return None
         # A preloaded UCX may take what the library was built without: a trial shows it.
-        if (ucx := ucx_here(maps)) is not None and ucx["preloaded"]:
+        if has_preloaded_ucx(maps):
             return None
         for vendor in sorted({device.runtime for device in self.session.devices} - {"host"}):
             if self._mpi.says_device_support(vendor) is False:
