@@ -191,7 +191,7 @@ def test_an_interrupted_measurement_leaves_the_previous_plan(tmp_path: Path) -> 
 def test_a_machine_that_takes_too_long_to_open(tmp_path: Path) -> None:
     """Catches an interruption by nobody, without a way out."""
 
-    def too_late(suite: Any, simulation: Any, folder: Path, limit: TimeLimit, management: Any) -> None:
+    def too_late(suite: Any, simulation: Any, folder: Path, limit: TimeLimit) -> None:
         limit.requested = limit.REASON
         raise Interrupted(limit.REASON)
 

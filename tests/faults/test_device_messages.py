@@ -176,9 +176,13 @@ def test_simulated_mpi_is_not_tried() -> None:
         (of_nccl("gpu0:managed"), "cuMemAllocManaged", False),
         (of_nccl("gpu0:managed"), None, False),
         (message("gpu0:managed"), "ncclSend", False),
+        (message(), "MPI_Waitall", True),
+        (message(), "cuMemAlloc_v2", False),
     ],
 )
 def test_whose_failure_it_is(case: Case, call: str | None, own: bool) -> None:
-    """Catches memory that NCCL is said not to move because none was left, and a call read in words."""
+    """Catches memory that a library is said not to move because none was left, an MPI that returns an error
+    for memory of a GPU and is tried again for each case, and a call read in words.
+    """
     fields = {"reason_fields": {"call": call}} if call else {}
     assert failed_in_library(case, {"reason": "ncclSend: 3 (internal error)", **fields}) == own

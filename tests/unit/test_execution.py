@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -20,6 +20,8 @@ def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     class Recorder:
+        memory_trials: ClassVar[list[Any]] = []
+
         def __init__(self, *arguments: Any, **named: Any) -> None:
             found.update(named)
 

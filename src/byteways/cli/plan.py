@@ -32,7 +32,7 @@ def plan(
         typer.Argument(help="The folder that `byteways run` made.", metavar="RUN", show_default=False),
     ] = None,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Without RUN: measure now, some 5 s for each GPU.")
+        bool, typer.Option("--measure", help="Without RUN: measure now, about 8 s for each GPU.")
     ] = False,
     machine: MachineOption = None,
     out: Annotated[

@@ -25,7 +25,7 @@ from byteways.units import format_size
 #: Seconds of an answer that are no measuring. Estimates are conservative; the limit ends what takes longer.
 RESERVED_S = 1.0
 #: Seconds of samples for each method, in all its rounds: at most, and as a part of the time for the answer.
-MOST_CASE_S, CASE_PART = 0.3, 0.015
+LEAST_CASE_S, MOST_CASE_S, CASE_PART = 0.001, 0.3, 0.015
 #: Most bytes of scattered blocks that are measured: further ones take as long each.
 MOST_BLOCK_BYTES = 2**29
 
@@ -41,7 +41,7 @@ def suite_of(asked: Question, topology: Topology) -> Suite:
 
 
 def _head(asked: Question) -> str:
-    case_s = min(MOST_CASE_S, CASE_PART * asked.answer_within_s)
+    case_s = max(LEAST_CASE_S, min(MOST_CASE_S, CASE_PART * asked.answer_within_s))
     title = f"Fastest method for {asked.blocks or format_size(asked.size_bytes)} {asked.between}"
     return (
         f'name = "best"\ntitle = {json.dumps(title)}\nrounds = 3\nprecision = 0.01\n'

@@ -10,7 +10,7 @@ from typing import Any
 from byteways.plan.case import OF_ALL_RANKS, Case
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import is_managed
-from byteways.plan.reasons import LIBRARY_CALL
+from byteways.plan.reasons import CALLS_OF_LIBRARIES
 from byteways.run.conduct.process import WorkerLost
 
 #: Sampling time of a trial in seconds.
@@ -101,8 +101,9 @@ def needs_trial(case: Case) -> bool:
 
 def failed_in_library(case: Case, outcome: Mapping[str, Any]) -> bool:
     """Whether a failure is the library's own; memory that cannot be allocated says nothing about it."""
-    call = (outcome.get("reason_fields") or {}).get("call", "")
-    return INTERFACES[case.interface].between == "xccl" and call.startswith(LIBRARY_CALL)
+    call = str((outcome.get("reason_fields") or {}).get("call", ""))
+    begin = CALLS_OF_LIBRARIES.get(INTERFACES[case.interface].between)
+    return begin is not None and call.startswith(begin)
 
 
 def _kind(case: Case) -> Kind:

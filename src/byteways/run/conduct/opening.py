@@ -18,7 +18,7 @@ from byteways.run.conduct.probe import (
     lost_probe,
     probe_with,
     request_of_probe,
-    started_beside_nvml,
+    started_beside_management,
 )
 from byteways.run.conduct.process import WorkerLost, WorkerProcess
 from byteways.run.conduct.simulation import Simulation
@@ -87,11 +87,11 @@ def open_machine(
             tried = scope(simulation.topology()) if callable(scope) else scope
             probed = probe_with(worker, launcher, tried)
         elif callable(scope):
-            worker, management = started_beside_nvml(start, LIST)
+            worker, management = started_beside_management(start, LIST)
             tried = scope(discover(listed_devices(worker), management=management))
             probed = probe_with(worker, launcher, tried)
         else:
-            worker, management = started_beside_nvml(start, request_of_probe(launcher, scope))
+            worker, management = started_beside_management(start, request_of_probe(launcher, scope))
             probed = answered_probe(worker)
         probed = replace(probed, management=management)
         if probed.leaving:

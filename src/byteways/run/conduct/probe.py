@@ -92,7 +92,7 @@ def listed_devices(worker: WorkerProcess) -> dict[str, dict[str, Any]]:
     return devices
 
 
-def started_beside_nvml(
+def started_beside_management(
     start: Callable[[], WorkerProcess], first: Mapping[str, Any]
 ) -> tuple[WorkerProcess, Nvml]:
     """Starts a worker with a first request, and asks NVML meanwhile.
@@ -169,7 +169,7 @@ def probe(
                 worker = start()
                 worker.send(request_of_probe(launcher))
             else:
-                worker, management = started_beside_nvml(start, request_of_probe(launcher))
+                worker, management = started_beside_management(start, request_of_probe(launcher))
             try:
                 return replace(answered_probe(worker), management=management)
             except WorkerLost:

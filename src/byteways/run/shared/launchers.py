@@ -18,8 +18,7 @@ from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import kind_of
 from byteways.plan.ranks import BY_DEVICE, Rank, default_ranks, layout, twins_of
 from byteways.run.shared.allocation import Allocation
-from byteways.run.shared.mpi_library import names_installation
-from byteways.run.shared.mpi_wheels import usable_wheels
+from byteways.run.shared.mpi_wheels import names_installation, usable_wheels
 from byteways.run.shared.options import RunOptions
 from byteways.safe_folders import folder_of_children
 from byteways.settings import module_command

