@@ -1,6 +1,6 @@
 // The kernels of the copy library: those of interface `kernel-blocks` for blocks that are aligned to 16
-// bytes, by their names. scripts/write_copy_kernels.py compiles them into kernels.ptx, and hipRTC for AMD GPUs
-// when a program needs them.
+// bytes, by their names. scripts/write_copy_kernels.py compiles them into kernels.ptx, and hipRTC for AMD
+// GPUs when a program needs them.
 #include "interfaces/blocks/blocks.cuh"
 
 namespace byteways {
