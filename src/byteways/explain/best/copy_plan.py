@@ -278,7 +278,8 @@ def _at(cell: Result, role: _Role) -> tuple[int, int]:
 def _cell(cell: Result, role: _Role, usual: Result, ways: int) -> PlanCell:
     time_ns = _time_ns(cell, role.method)
     # Each method is compared with the driver's call alone.
-    leads = compare(cell, usual, kind="plan", comparisons=ways - 1).leads and time_ns < _time_ns(usual, DEFAULT)
+    claim = compare(cell, usual, kind="plan", comparisons=ways - 1)
+    leads = claim.leads and time_ns < _time_ns(usual, DEFAULT)
     return PlanCell(*_at(cell, role), time_ns, leads, parts=_parts(cell) if role.method == RELAY else ())
 
 
