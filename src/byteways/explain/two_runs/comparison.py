@@ -162,8 +162,14 @@ def check(runs: Sequence[RecordedRun], names: Sequence[str], *, mixed: bool) -> 
 def _common(
     first: Index, second: Index, names: tuple[str, str]
 ) -> tuple[list[tuple[Result, Result]], Counter[str]]:
-    """Returns the results of equal cases that can be compared, and counts the others by reason."""
+    """Returns the results of equal cases that can be compared, and counts the others by reason.
+
+    There may be none: a run whose ranks all died has lost what the other one measured.
+    """
     pairs, others = matched(first, second)
+    planned = ({record.case_id for record in run.records} for run in (first, second))
+    if not pairs and not others and set.intersection(*planned):
+        return [], Counter()
     if not pairs and not others:
         hint = "compare runs of one suite"
         if gpus(first.topology) != gpus(second.topology):
