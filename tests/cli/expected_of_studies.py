@@ -26,7 +26,7 @@ EXPECTED: Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]] = {
         ),
         {
             "remote-stream-of-peak": "built in",
-            "small-memcpy": "the hardware's documents differ",  # at 16 KiB
+            "small-memcpy": "the model does not reproduce this",  # at 16 KiB
             "small-hipmemcpy": "built in",
             "hipmemcpy-others": "built in",
             "memcpy-below-20": "built in",

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,6 +83,17 @@ size = ["8B", "8KiB", "64MiB"]
 OF_THE_FASTEST = 1 / 10
 
 
+def records_of(suite: str, folder: Path) -> list[dict[str, Any]]:
+    """Runs a suite between two ranks into `folder`/R; returns its records."""
+    (folder / "toy.toml").write_text(suite)
+    words = ["run", "toy.toml", "--ranks", "2", "--out", "R", "--no-report"]
+    command = [sys.executable, "-m", "byteways", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = (folder / "R" / "measurements.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
 @pytest.mark.skipif(not jobs.has_launcher(), reason="no MPI launcher")
 def test_every_pair_of_ranks_exchanges_gpu_memory_directly(tmp_path: Path) -> None:
     """Catches pairs after the first that are 70 times as slow, as was seen with Open MPI 4.1."""
@@ -103,13 +115,7 @@ def test_every_pair_of_ranks_exchanges_gpu_memory_directly(tmp_path: Path) -> No
 @pytest.mark.skipif(not jobs.has_launcher(), reason="no MPI launcher")
 def test_messages_of_device_memory(tmp_path: Path) -> None:
     """Catches an MPI that is believed to take device memory, one that is not, and cases lost to the trial."""
-    (tmp_path / "toy.toml").write_text(SUITE)
-    words = ["run", "toy.toml", "--ranks", "2", "--out", "R", "--no-report"]
-    command = [sys.executable, "-m", "byteways", *words]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = (tmp_path / "R" / "measurements.jsonl").read_text().splitlines()
-    records = [json.loads(line) for line in lines]
+    records = records_of(SUITE, tmp_path)
     direct = [one for one in records if one["sweep"] != "host" and not one["options"]]
     others = [one for one in records if one not in direct]
     assert others and all(one["status"] == "measured" and one["verified"] for one in others)
@@ -124,13 +130,7 @@ def test_messages_of_device_memory(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/nvidia1").exists(), reason="one GPU")
 def test_two_packages_send_device_memory(tmp_path: Path) -> None:
     """Catches ranks that keep Open MPI's own UCX, and device memory that is refused without a trial."""
-    (tmp_path / "toy.toml").write_text(BY_PACKAGES)
-    words = ["run", "toy.toml", "--ranks", "2", "--out", "R", "--no-report"]
-    command = [sys.executable, "-m", "byteways", *words]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = (tmp_path / "R" / "measurements.jsonl").read_text().splitlines()
-    records = [json.loads(line) for line in lines]
+    records = records_of(BY_PACKAGES, tmp_path)
     assert len(records) == 9
     assert all(one["status"] == "measured" and one["verified"] for one in records), records
     run = json.loads((tmp_path / "R" / "run.json").read_text())

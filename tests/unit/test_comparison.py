@@ -203,6 +203,16 @@ def test_cases_without_counterpart(tmp_path: Path) -> None:
     assert suspicion(found) == ""  # the fault of gpu0, of gpu3 or of a link between them
 
 
+def test_a_run_of_which_nothing_is_left_is_compared(tmp_path: Path) -> None:
+    """Catches a comparison that is refused where the second run lost all that the first has measured."""
+    first, second = Builder(topology=sample_run.topology(2)), Builder(topology=sample_run.topology(2))
+    flow = ("copy", [("gpu0:device", "gpu1:device", "gpu0")])
+    first.measure(*flow, 396.0)
+    second.lose("failed", "CUDA_ERROR_UNKNOWN", *flow)
+    found = compared(tmp_path, first, second)
+    assert not found.pairs and [one.status for one in found.lost] == ["failed"]
+
+
 def test_missing_cases_have_a_suspect(tmp_path: Path) -> None:
     """Catches a device that is lost: no case is slower, and the cases of the others go on."""
     second = pairs_run(gpus=3)
