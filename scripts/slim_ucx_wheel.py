@@ -2,8 +2,9 @@
 
     python scripts/slim_ucx_wheel.py libucx_cu13-1.22.0-py3-none-….whl FOLDER
 
-The wheels libucx-cu13 and libucx-cu12 have 43 MB. Ranks need 6 of them: the libraries, each once, and the
-modules of CUDA and of shared memory (src/byteways/run/shared/mpi_wheels.py). pip installs the new wheel like
+The wheels libucx-cu13 and libucx-cu12 have 43 MB. Ranks need 7 of them: the libraries, each once, the
+modules of CUDA and of shared memory (src/byteways/run/shared/mpi_wheels.py), and the CUDA runtime, without
+which UCX does not see that memory is freed. pip installs the new wheel like
 the other one, and prefers it because of its build number.
 """
 
@@ -26,6 +27,8 @@ KEPT = (
     *(f"lib/lib{name}.so.0" for name in ("ucm", "ucs", "ucs_signal", "uct", "ucp")),
     *(f"lib/ucx/lib{name}.so.0" for name in ("ucm_cuda", "uct_cuda", "uct_cma")),
 )
+#: Beside `libucx/`, in the folder of libraries that the wheel's own need.
+KEPT_PREFIX = "libcudart-"
 BUILD = "1slim"
 
 
@@ -34,6 +37,8 @@ def is_kept(name: str) -> bool:
     folder, _, rest = name.partition("/")
     if folder.endswith(".dist-info"):
         return rest in ("METADATA", "WHEEL") or rest.startswith("licenses/")
+    if folder.endswith(".libs"):
+        return rest.startswith(KEPT_PREFIX)
     return folder == "libucx" and rest in KEPT
 
 
@@ -49,6 +54,8 @@ def slim(wheel: Path, folder: Path) -> Path:
     with zipfile.ZipFile(wheel) as whole:
         kept = [one for one in whole.infolist() if is_kept(one.filename)]
         missing = {f"libucx/{one}" for one in KEPT} - {one.filename for one in kept}
+        if not any(Path(one.filename).name.startswith(KEPT_PREFIX) for one in kept):
+            missing.add(f"{KEPT_PREFIX}*")
         if missing:
             raise ValueError(f"{wheel} lacks {', '.join(sorted(missing))}")
         rows = []

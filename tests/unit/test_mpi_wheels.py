@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -77,7 +76,7 @@ def test_ranks_preload_ucx_and_nothing_else_does(tmp_path: Path) -> None:
     libraries = ":".join(f"{tmp_path}/site/libucx/lib/lib{one}.so.0" for one in ("ucm", "ucs", "uct", "ucp"))
     assert words.startswith(f"{tmp_path}/bin/mpiexec -n 2 ") and words.endswith(" program")
     assert f" -x LD_PRELOAD={libraries}:/mine.so " in words
-    assert f" -x UCX_MODULE_DIR={tmp_path}/site/libucx/lib/ucx -x UCX_MEMTYPE_CACHE=n " in words
+    assert f" -x UCX_MODULE_DIR={tmp_path}/site/libucx/lib/ucx " in words
     assert found.environment == {
         "OMPI_MCA_osc": "ucx",
         "OMPI_MCA_opal_common_ucx_tls": "any",
@@ -200,42 +199,13 @@ def test_a_preloaded_ucx_is_tried_whatever_open_mpi_says(
     assert (reason is None) == preloaded
 
 
-@pytest.mark.parametrize(("rank", "gpu"), [("0", 0), ("1", 1), ("5", 1), (None, 0)])
-def test_a_rank_opens_its_gpu_before_ucx_looks_for_it(
-    rank: str | None, gpu: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Catches ranks whose UCX finds no GPU in MPI_Init, and ranks that all open the first one."""
-    calls: list[tuple[str, int]] = []
-
-    class Driver:
-        def __getattr__(self, name: str) -> Callable[..., int]:
-            def call(first: Any, *rest: Any) -> int:
-                if name == "cuDeviceGetCount":
-                    first._obj.value = 2
-                calls.append((name, rest[0] if name == "cuDeviceGet" else 0))
-                return 0
-
-            return call
-
-    monkeypatch.setattr(mpi_wheels.ctypes, "CDLL", lambda *_, **__: Driver())
-    mpi_wheels.open_gpu_for_ucx({} if rank is None else {"OMPI_COMM_WORLD_LOCAL_RANK": rank})
-    names = [name for name, _ in calls]
-    assert names == [
-        "cuInit",
-        "cuDeviceGetCount",
-        "cuDeviceGet",
-        "cuDevicePrimaryCtxRetain",
-        "cuCtxSetCurrent",
-    ]
-    assert ("cuDeviceGet", gpu) in calls
-
-
 def test_the_small_wheel_of_ucx(tmp_path: Path) -> None:
     """Catches a small wheel that pip refuses (RECORD, WHEEL), that lacks a library."""
     info = "libucx_cu13-1.22.0.dist-info"
     whole = tmp_path / "libucx_cu13-1.22.0-py3-none-manylinux_2_28_x86_64.whl"
     names = [
         *(f"libucx/{name}" for name in slim_ucx_wheel.KEPT),
+        "libucx_cu13.libs/libcudart-9.so.13",
         "libucx/lib/libucp.a",
         "libucx/bin/ucx_info",
     ]
@@ -250,8 +220,9 @@ def test_the_small_wheel_of_ucx(tmp_path: Path) -> None:
         assert "\nBuild: 1slim\n" in archive.read(f"{info}/WHEEL").decode()
     assert set(kept) == {*names[:-2], f"{info}/METADATA", f"{info}/WHEEL", f"{info}/RECORD"}
     assert [line.partition(",")[0] for line in record.splitlines()] == kept
-    with pytest.raises(ValueError, match=r"lacks .*libucp\.so\.0"):
-        slim_ucx_wheel.slim(_without(whole, "libucx/lib/libucp.so.0"), tmp_path)
+    for name in ("libucx/lib/libucp.so.0", "libucx_cu13.libs/libcudart-9.so.13"):
+        with pytest.raises(ValueError, match=r"lacks .*(libucp\.so\.0|libcudart)"):
+            slim_ucx_wheel.slim(_without(whole, name), tmp_path)
 
 
 def _without(wheel: Path, name: str) -> Path:

