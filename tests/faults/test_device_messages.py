@@ -68,6 +68,15 @@ def test_what_a_trial_shows(
     assert found.refusal(message()) == refusal
 
 
+def test_a_trial_uses_memory_that_was_allocated_again() -> None:
+    """Catches a library that is believed although it sends what was at an address before it was freed."""
+    answers = [{"status": "measured", "reason": None}, {"status": "corrupt", "reason": "1 word"}]
+    found = LibraryMemorySupport()
+    assert not found.try_out(message(), lambda: {"outcome": answers.pop(0)}, "MPI 9")
+    assert not answers
+    assert found.refusal(message()) == "MPI 9 cannot move this memory: 1 word"
+
+
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
