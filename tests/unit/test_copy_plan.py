@@ -9,7 +9,9 @@ import pytest
 
 from byteways.errors import BytewaysError
 from byteways.explain.best.copy_plan import CopyPlan, PlanMethod, copy_plan
+from byteways.explain.best.open_comparisons import open_comparisons
 from byteways.explain.results.index import Index
+from byteways.plan.options import AS_CALLED
 from byteways.record.run_folder import RunFolder
 from tests.native.copy_program import checked
 from tests.report.run_builder import GIB, KIB, Builder, topology
@@ -142,13 +144,28 @@ def test_the_call_of_the_driver_between_measured_blocks(tmp_path: Path) -> None:
     assert times[64] == pytest.approx(times[1024] / 16, rel=0.01)
 
 
-def test_a_batch_without_a_gate_contains_its_call(tmp_path: Path) -> None:
-    """Catches a call that is counted twice."""
+def test_a_sample_of_one_operation_contains_its_call(tmp_path: Path) -> None:
+    """Catches a call that is counted twice, and one that is hidden by the operation before."""
     run = build()
-    blocks(run, "copy-blocks", 20.0, options={"gate": False}, submit_ns=50_000.0)
-    blocks(run, "copy-blocks", 25.0, options={"gate": False, "submit": "batch"}, submit_ns=40_000.0)
-    (cell,) = method(plan(run, tmp_path), "batch").cells
-    assert (cell.leads, cell.time_ns) == (True, pytest.approx(41943.04, rel=1e-3))
+    blocks(run, "copy-blocks", 20.0, options=AS_CALLED, submit_ns=50_000.0)
+    blocks(run, "copy-blocks", 25.0, options={**AS_CALLED, "submit": "batch"}, submit_ns=40_000.0)
+    blocks(run, "kernel-blocks", 30.0, options={"gate": False}, submit_ns=3_000.0)
+    made = plan(run, tmp_path)
+    (batch,), (kernel,) = (method(made, name).cells for name in ("batch", "kernel"))
+    assert (batch.leads, batch.time_ns) == (True, pytest.approx(41943.04, rel=1e-3))
+    assert (kernel.leads, kernel.time_ns) == (True, pytest.approx(37952.53, rel=1e-3))
+
+
+def test_further_rounds_of_a_plan(tmp_path: Path) -> None:
+    """Catches a copy that stays the driver's call for want of a few rounds."""
+    run = build(0.15)
+    blocks(run, "copy-blocks", 20.0, options=AS_CALLED)
+    blocks(run, "copy-blocks", 30.0, options={**AS_CALLED, "submit": "batch"})
+    folder = run.write(tmp_path / "further")
+    index = Index(RunFolder(folder))
+    index.manifest = {**index.manifest, "capabilities": {"devices": DEVICES}, "libraries": LIBRARIES}
+    assert [cell.leads for cell in method(copy_plan(index), "batch").cells] == [False]
+    assert [one.interfaces for one in open_comparisons(index)] == [["copy-blocks", "copy-blocks"]]
 
 
 def test_times_do_not_fall_with_size_or_count(tmp_path: Path) -> None:

@@ -17,10 +17,11 @@ from byteways.explain.claims.claim import LEADS, TIE
 from byteways.explain.results.index import Index
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.plan.suite import load
+from byteways.plan.suite_types import MOST_ROUNDS
 from byteways.record.run_folder import RunFolder
 from byteways.run.conduct.interruption import Interruption
 from byteways.run.conduct.measure_from_python import Quiet, measure_from_python
-from byteways.run.conduct.settling import LEAST_FURTHER_S, MOST_MEASUREMENTS, MOST_ROUNDS, Settling, settling
+from byteways.run.conduct.settling import LEAST_FURTHER_S, MOST_MEASUREMENTS, Settling, settling
 from byteways.run.conduct.simulation import simulation_of
 from byteways.run.shared.options import RunOptions
 from tests.changed import replace

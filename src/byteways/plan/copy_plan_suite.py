@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from byteways.plan.options import AS_CALLED
 from byteways.plan.question_suite import sweep_text
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
@@ -74,6 +75,6 @@ def _blocks(
     cells: Sequence[tuple[str, str, list[int], Mapping[str, object]]],
 ) -> Iterator[str]:
     for name, interface, sizes, more in cells:
-        options = {"block_bytes": sizes, "gate": False, **more}
+        options = {"block_bytes": sizes, **AS_CALLED, **more}
         keys = {"interface": interface, **ends, "count": _BLOCKS, "options": options}
         yield sweep_text(f"{name}-{where}", keys)

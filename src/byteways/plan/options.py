@@ -5,6 +5,7 @@ A row of interfaces.py lists the options it accepts. An option of a single inter
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 #: Threads per block that every supported GPU accepts: CUDA C++ Programming Guide, technical specifications
@@ -65,6 +66,10 @@ class Option:
 GATE = Option("gate", usual_word="true")
 #: Fixes the number of operations in a sample.
 BATCH = Option("batch", Span(1, 2**20, "operations in one sample"))
+#: Each sample is one operation on an idle queue, with its call: what a program sees that waits for each.
+#: Copies that follow each other hide their calls: from samples of many, batched calls for 32 blocks of 24 KiB
+#: were predicted 1.5 times too fast (two H200, 2026-11-27).
+AS_CALLED: Mapping[str, object] = {GATE.name: False, BATCH.name: 1}
 #: Messages in flight before the receiver acknowledges them all, as in OSU's bandwidth tests.
 WINDOW = Option("window", Span(1, 4096, "messages in flight"))
 #: What completes one-sided transfers of MPI: a flush of the rank that calls (passive target), or a fence of

@@ -14,7 +14,7 @@ from byteways.plan.block_list import BlockList, MixedBlocks
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.load_question import gpu_of, sweeps_of_load
 from byteways.plan.memory import MEMORIES, OWNERS, is_managed
-from byteways.plan.options import BLOCK_BYTES, BLOCK_SIZES
+from byteways.plan.options import AS_CALLED, BLOCK_BYTES, BLOCK_SIZES
 from byteways.plan.question import GLOB, RANKS, Question, is_host
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
@@ -85,7 +85,7 @@ def _blocks(asked: Question, topology: Topology) -> Iterator[str]:
         raise BytewaysError(
             "CPUs copy blocks of one size", cause=f"{blocks.written} lists several", hint=hint
         )
-    options: dict[str, object] = {needed.name: blocks.option, "gate": False}
+    options: dict[str, object] = {needed.name: blocks.option, **AS_CALLED}
     shared: dict[str, object] = {"pairs": _pairs(asked)} if asked.pattern == "unidirectional" else {}
     if isinstance(blocks, BlockList):
         most = min(blocks.count, MOST_BLOCK_BYTES // blocks.block_bytes or 1, MOST_BLOCKS_MOVED)

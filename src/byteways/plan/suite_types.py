@@ -27,6 +27,9 @@ from byteways.plan.toml_reading import TextList, TomlPlace
 T = TypeVar("T", bound="SweepTable")
 #: Least rounds for a ranking: two runs differ by more than the interval of one round.
 LEAST_RANKED = 3
+#: Rounds of a case at most, further ones included: of ten, the median would scatter by no more than a
+#: twentieth less.
+MOST_ROUNDS = 9
 
 Precision = Annotated[float, Meta(ge=1e-4, le=0.5)]
 CaseBudget = Annotated[float, Meta(ge=0.001, le=3600)]

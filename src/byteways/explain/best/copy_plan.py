@@ -16,20 +16,20 @@ from statistics import fmean
 
 from byteways.errors import BytewaysError
 from byteways.explain.best.block_copies import BlockGrid, method_alone
+from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import by_nearest
 from byteways.explain.results.summary import Result, group_by
 from byteways.plan.block_list import BlockList
-from byteways.plan.options import BLOCK_BYTES, GATE, LAYOUT, SCATTERED, SUBMIT
+from byteways.plan.options import AS_CALLED, BLOCK_BYTES, LAYOUT, SCATTERED, SUBMIT
 from byteways.plan.relays import DEFAULT_DEPTH, DEFAULT_PIECE_BYTES
 
 FIRST_LINE = "byteways copy plan 1"
 DEFAULT, RELAY = "default", "relay"
 #: Memory of the ends whose copies the plan is of. Programs cannot tell pinned and registered memory apart.
 _HOST_MEMORY, _DEVICE_MEMORY = "pinned", "device"
-#: Without a gate the time of a batch contains the calls, as a program's does.
-_OF_BLOCKS = ("block_bytes", "layout", "scattered", GATE.name)
+_OF_BLOCKS = ("block_bytes", "layout", "scattered", *AS_CALLED)
 #: Options that a case may have, by interface; those of others answer other questions.
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "copy": ("submit",),
@@ -58,6 +58,7 @@ class PlanCell:
     leads: bool
     spares: bool = False  # it leads, is nearly the fastest, and occupies fewer multiprocessors
     parts: tuple[int, ...] = ()  # of a relay, in millionths: of the direct path, then of each relay
+    claim: Claim | None = None  # on the method and the driver's call
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,16 @@ def copy_plan(index: Index) -> CopyPlan:
             hint="byteways run blocks",
         )
     return CopyPlan(str(index.manifest.get("run_id", "")), driver, gpus, known)
+
+
+def without_lead(plan: CopyPlan) -> Iterator[tuple[PlanPath, PlanCell]]:
+    """Yields the cells of methods that took less time than the driver's call, but have no lead."""
+    for path in plan.paths:
+        usual = {(cell.block_bytes, cell.count): cell.time_ns for cell in path.methods[0].cells}
+        for method in path.methods[1:]:
+            for cell in method.cells:
+                if not cell.leads and cell.time_ns < usual[cell.block_bytes, cell.count]:
+                    yield path, cell
 
 
 @dataclass(frozen=True)
@@ -250,7 +261,7 @@ def _driver_calls(index: Index, members: Sequence[tuple[Result, _Role]]) -> dict
         if role.method == DEFAULT:
             usual.setdefault(_at(cell, role), cell)
     by_size = group_by(
-        ((at[0], method_alone(cell, (GATE.name,))) for at, cell in usual.items() if at[1] > 1),
+        ((at[0], method_alone(cell, AS_CALLED)) for at, cell in usual.items() if at[1] > 1),
         lambda member: member[0],
     )
     grid = BlockGrid(index, {size: [cell for _, cell in some] for size, some in by_size.items()})
@@ -280,20 +291,22 @@ def _cell(cell: Result, role: _Role, usual: Result, ways: int) -> PlanCell:
     # Each method is compared with the driver's call alone.
     claim = compare(cell, usual, kind="plan", comparisons=ways - 1)
     leads = claim.leads and time_ns < _time_ns(usual, DEFAULT)
-    return PlanCell(*_at(cell, role), time_ns, leads, parts=_parts(cell) if role.method == RELAY else ())
+    parts = _parts(cell) if role.method == RELAY else ()
+    return PlanCell(*_at(cell, role), time_ns, leads, parts=parts, claim=claim)
 
 
 def _time_ns(cell: Result, method: str) -> float:
     """Returns the time of a copy with its call, as a program sees it that waits for the copy.
 
-    The call of a kernel comes before its work. The driver's calls for single copies, and what a batch without
-    a gate contains, run while earlier copies are done.
+    Samples of one operation contain the call. Otherwise the call of a kernel comes before its work, and the
+    driver's calls for single copies run while earlier copies are done.
     """
-    device = cell.time_ns or 0.0
+    record, device = cell.record, cell.time_ns or 0.0
+    if all(record.options.get(name) == value for name, value in AS_CALLED.items()):
+        return device
     calls = [record.submit_ns for record in cell.middle if record.submit_ns is not None]
     call = fmean(calls) if calls else 0.0
-    contained = method == "batch" and not cell.record.options.get(GATE.name, True)
-    return max(device, call) if method == DEFAULT or contained else device + call
+    return max(device, call) if method == DEFAULT else device + call
 
 
 def _parts(cell: Result) -> tuple[int, ...]:

@@ -1,11 +1,13 @@
-"""Which comparisons of the first page a run has not decided, and what would decide them.
+"""Which comparisons a run has not decided of its first page and of its copy plan, and what would decide them.
 
 The first page shows up to which size of scattered blocks a kernel leads (crossovers.py), and the best
-interface of each kind of pair and link class at a few sizes (headline.py). A comparison is open if an
-alternative ties with the best one although the interval of their ratio is wide, or although it is ahead or
-behind by more than equal results may be. Alternatives that trail are out: further rounds measure those that
-may still be the best (successive elimination; E. Even-Dar, S. Mannor, Y. Mansour, J. Mach. Learn. Res. 7,
-2006).
+interface of each kind of pair and link class at a few sizes (headline.py). The copy library uses a method
+between measured sizes and numbers of blocks only if it leads at all of them (copy_plan.py).
+
+A comparison is open if an alternative ties with the best one although the interval of their ratio is wide, or
+although it is ahead or behind by more than equal results may be. Alternatives that trail are out: further
+rounds measure those that may still be the best (successive elimination; E. Even-Dar, S. Mannor, Y. Mansour,
+J. Mach. Learn. Res. 7, 2006). Comparisons that a run may settle come before those that need more rounds.
 """
 
 from __future__ import annotations
@@ -15,12 +17,17 @@ from dataclasses import dataclass
 from math import ceil, inf, log
 from pathlib import Path
 
+from byteways.errors import BytewaysError
+from byteways.explain.best.block_copies import block_grids
+from byteways.explain.best.copy_plan import copy_plan, without_lead
 from byteways.explain.best.crossovers import crossovers
 from byteways.explain.best.headline import PAIR_LABELS, Lead, headline
 from byteways.explain.claims.claim import EQUAL_WITHIN, TIE, Claim, cells_of
 from byteways.explain.claims.wording import UNDECIDED, ratio_between
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result
+from byteways.plan.block_list import BlockList
+from byteways.plan.suite_types import MOST_ROUNDS
 from byteways.record.run_folder import RunFolder
 from byteways.units import format_size
 
@@ -37,8 +44,9 @@ class OpenComparison:
 
     @property
     def cells(self) -> tuple[Result, ...]:
-        """The results of both sides."""
-        return tuple(cell for side in self.claim.sides for cell in cells_of(side))
+        """The results of both sides, in place of interpolated ones those that they lie between."""
+        both = (cell for side in self.claim.sides for cell in cells_of(side))
+        return tuple(part for cell in both for part in cell.between or (cell,))
 
     @property
     def interfaces(self) -> list[str]:
@@ -60,11 +68,14 @@ class OpenComparison:
 
 
 def open_comparisons(index: Index) -> list[OpenComparison]:
-    """Returns the open comparisons of the first page, in its order, each once."""
+    """Returns the open comparisons of the first page, in its order, then those of the plan, each once.
+
+    Those that may be settled within MOST_ROUNDS come first.
+    """
     found: dict[frozenset[str], OpenComparison] = {}
     for one in _all(index):
         found.setdefault(frozenset(cell.record.case_id for cell in one.cells), one)
-    return [*found.values()]
+    return sorted(found.values(), key=lambda one: one.rounds_needed > MOST_ROUNDS)
 
 
 def _all(index: Index) -> Iterator[OpenComparison]:
@@ -81,6 +92,21 @@ def _all(index: Index) -> Iterator[OpenComparison]:
                     if rival.variant.interface not in interfaces and is_open(rival.claim):
                         interfaces.add(rival.variant.interface)
                         yield OpenComparison(f"{label} at {format_size(lead.size_bytes)}", rival.claim)
+    yield from _of_plan(index)
+
+
+def _of_plan(index: Index) -> Iterator[OpenComparison]:
+    """Yields the comparisons for want of which the copy library would use the driver's calls."""
+    if not block_grids(index):
+        return
+    try:
+        plan = copy_plan(index)
+    except BytewaysError:  # a run without what a plan needs has no plan
+        return
+    for path, cell in without_lead(plan):
+        if cell.claim is not None and is_open(cell.claim):
+            blocks = BlockList(cell.count, cell.block_bytes)
+            yield OpenComparison(f"{path}, {blocks}", cell.claim)
 
 
 def is_open(claim: Claim) -> bool:

@@ -14,11 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from byteways.plan.case import PlannedCase
-from byteways.plan.suite_types import LEAST_RANKED
+from byteways.plan.suite_types import LEAST_RANKED, MOST_ROUNDS
 from byteways.run.shared.options import RunOptions
 
-#: Rounds of a case at most: of ten, the median would scatter by no more than a twentieth less.
-MOST_ROUNDS = 9
 #: Time for further rounds without a budget from the user: a part of the plan's estimate, and seconds.
 FURTHER_PART, LEAST_FURTHER_S = 0.25, 2.0
 
