@@ -37,6 +37,7 @@ class Messages:
     bandwidth_p90: float | None
     times: int  # held out
     time_median: float | None
+    time_p90: float | None
 
 
 def of_machines(results: Sequence[tuple[MachineModel, Sequence[Prediction]]]) -> list[Messages]:
@@ -67,10 +68,15 @@ def _figures(machine: str, numbers: int, predictions: Sequence[Prediction]) -> M
         sum(one.side == FITTED for one in predictions),
         len(bandwidths),
         statistics.median(bandwidths) if bandwidths else None,
-        statistics.quantiles(bandwidths, n=10, method="inclusive")[-1] if len(bandwidths) > 1 else None,
+        _percentile_90(bandwidths),
         len(times),
         statistics.median(times) if times else None,
+        _percentile_90(times),
     )
+
+
+def _percentile_90(errors: Sequence[float]) -> float | None:
+    return statistics.quantiles(errors, n=10, method="inclusive")[-1] if len(errors) > 1 else None
 
 
 def good(found: Sequence[Messages]) -> bool:
@@ -87,16 +93,16 @@ def good(found: Sequence[Messages]) -> bool:
 def print_table(found: Sequence[Messages]) -> None:
     if not found:
         return
-    print(f"\n{'between ranks':16}{'fitted':>17}  {'held-out bandwidths':>25}  {'held-out times':>15}")
+    print(f"\n{'between ranks':16}{'fitted':>17}  {'held-out bandwidths':>25}  {'held-out times':>24}")
     print(
         f"{'machine':16}{'numbers':>8}{'values':>9}  {'count':>7}{'median':>9}{'90 %':>9}"
-        f"  {'count':>6}{'median':>9}"
+        f"  {'count':>6}{'median':>9}{'90 %':>9}"
     )
     for one in found:
         print(
             f"{one.machine:16}{one.numbers:8}{one.fitted_values:9}  {one.bandwidths:7}"
             f"{_percent(one.bandwidth_median):>9}{_percent(one.bandwidth_p90):>9}  {one.times:6}"
-            f"{_percent(one.time_median):>9}"
+            f"{_percent(one.time_median):>9}{_percent(one.time_p90):>9}"
         )
     print(
         f"\naims over all: bandwidths of 1 MiB and more median {_percent(BANDWIDTH_MEDIAN_AIM)}, "

@@ -143,6 +143,17 @@ def test_messages_reach_their_aims_with_few_numbers() -> None:
         assert 0 < one.numbers * message_figures.VALUES_FOR_A_NUMBER <= one.fitted_values, one.machine
 
 
+def test_few_times_that_are_far_off_show_in_the_percentile() -> None:
+    """Catches times far off that the median hides, and fitted ones or bandwidths that count among them."""
+    message = {"method": "mpi", "options": {"program": "osu_latency"}}
+    seen = [prediction(101e9, metric="time", **message) for _ in range(8)]
+    seen += [prediction(250e9, metric="time", **message) for _ in range(2)]
+    seen += [prediction(900e9, **message), prediction(900e9, published.FITTED, metric="time", **message)]
+    figures = message_figures.of_machines([(load("crusher-mi250x"), seen)])[-1]
+    assert (figures.times, figures.time_median) == (10, pytest.approx(0.01))
+    assert figures.time_p90 == pytest.approx(1.5)
+
+
 def test_a_message_is_no_copy_and_a_copy_no_message() -> None:
     """Would catch figures of copies that messages flatter, or the reverse, and aims that nobody looks at."""
     message = {"method": "mpi", "options": {"program": "osu_bw"}}
