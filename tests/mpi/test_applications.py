@@ -58,7 +58,7 @@ def test_every_word_is_as_one_rank_computes_it(installation: jobs.Installation, 
     text += SWEEP.format(what="particles", size=SMALL, options=f"{BOTH}, {packing}")
     done = subprocess.run(
         command(installation, tmp_path, text, 0.02, 4),
-        env=environment(tmp_path),
+        env={**environment(tmp_path), **jobs.SHARING_CORES},
         capture_output=True,
         text=True,
         timeout=200,
