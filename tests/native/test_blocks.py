@@ -66,12 +66,14 @@ def played(sheet: str, *arguments: Any, **more: Any) -> Any:
 @pytest.mark.parametrize("layout", ["random", "strided"])
 @pytest.mark.parametrize("scattered", ["both", "source", "destination"])
 @pytest.mark.parametrize("block", [8, 1000, 4096])
-def test_blocks_of_real_memory(block: int, scattered: str, layout: str, threads: int) -> None:
+def test_blocks_of_real_memory(
+    host_session: _core.Session, block: int, scattered: str, layout: str, threads: int
+) -> None:
     """Catches blocks that end elsewhere, and a check that calls right ones wrong, without a simulator."""
-    session = _core.Session(gpus=False)
     ends = (("cpu0", "pageable"), ("cpu0", "pageable"))
-    got = moved(session, ends, "cpu0", 100 * block, 2 * MIB, interface="memcpy-blocks", block_bytes=block,
-                pitch_bytes=block + 24, layout=layout, scattered=scattered, threads=threads)  # fmt: skip
+    got = moved(host_session, ends, "cpu0", 100 * block, 2 * MIB, interface="memcpy-blocks",
+                block_bytes=block, pitch_bytes=block + 24, layout=layout, scattered=scattered,
+                threads=threads, batch=16, samples=3)  # fmt: skip
     assert got["verified"] and got["engine"] == "cpu"
     assert got["checked"] >= 100 * block
 
