@@ -59,11 +59,7 @@ def bidirectional(record: Record) -> bool:
 ROWS = (
     Row("copy read", 393, pair("copy", "read")),
     Row("copy write", 395, pair("copy", "write")),
-    Row(
-        "copy bidirectional, sum",
-        778,
-        lambda r: r.interface == "copy" and r.pattern == "bidirectional" and between_gpus(r),
-    ),
+    Row("copy bidirectional, sum", 778, bidirectional),
     Row("kernel read", 373, pair("kernel", "read")),
     Row("kernel write", 369, pair("kernel", "write")),
     Row("kernel-bulk read, 8 blocks", 360, pair("kernel-bulk", "read")),

@@ -13,20 +13,24 @@ from byteways.record.run_folder import RunFolder
 from tests.faults.harness import Command
 
 
-@pytest.mark.parametrize(
-    "redirection", ["2>&-", "2>/dev/full", "2> >(exec true)", "<&- >&- 2>&-", ">/dev/full"]
-)
-def test_run_with_streams_that_cannot_be_written(command: Command, redirection: str) -> None:
-    """Would catch progress that ends the run, or a file of the run that takes a closed stream's number."""
-    words = f'"{sys.executable}" -m byteways run "{command.suite}" --out "{command.folder}" --no-report'
-    done = subprocess.run(
-        ["bash", "-c", f"{words} {redirection}"],
+def by_shell(command: Command, line: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", line],
         env=command.environment,
         cwd=command.folder.parent,
         capture_output=True,
         text=True,
         timeout=60,
     )
+
+
+@pytest.mark.parametrize(
+    "redirection", ["2>&-", "2>/dev/full", "2> >(exec true)", "<&- >&- 2>&-", ">/dev/full"]
+)
+def test_run_with_streams_that_cannot_be_written(command: Command, redirection: str) -> None:
+    """Would catch progress that ends the run, or a file of the run that takes a closed stream's number."""
+    words = f'"{sys.executable}" -m byteways run "{command.suite}" --out "{command.folder}" --no-report'
+    done = by_shell(command, f"{words} {redirection}")
     run = RunFolder(command.folder)
     assert (len(run.records), run.damaged_lines, run.manifest["state"]) == (5, 0, "complete")
     assert done.returncode == (2 if redirection == ">/dev/full" else 0), done.stderr
@@ -36,14 +40,7 @@ def test_run_with_streams_that_cannot_be_written(command: Command, redirection: 
 def test_progress_of_a_closed_stream_is_not_data(command: Command) -> None:
     """Would catch progress on standard output: print() goes there when there is no standard error."""
     words = f'"{sys.executable}" -m byteways run "{command.suite}" --out "{command.folder}" --json'
-    closed = subprocess.run(
-        ["bash", "-c", f"{words} 2>&-"],
-        env=command.environment,
-        cwd=command.folder.parent,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    closed = by_shell(command, f"{words} 2>&-")
     assert closed.stdout.startswith("{") and closed.stdout.rstrip().endswith("}")
 
 
@@ -52,14 +49,7 @@ def test_few_descriptors(command: Command) -> None:
     for limit in (4, 7, 9, 12, 14):
         folder = command.folder.with_name(f"N{limit}")
         words = f'exec "{sys.executable}" -m byteways run "{command.suite}" --out "{folder}" --no-report'
-        done = subprocess.run(
-            ["bash", "-c", f"ulimit -n {limit}; {words}"],
-            env=command.environment,
-            cwd=command.folder.parent,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        done = by_shell(command, f"ulimit -n {limit}; {words}")
         assert "something unexpected" not in done.stderr, (limit, done.stderr)
         assert done.returncode in (0, 1, 2)
 

@@ -33,6 +33,10 @@ ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }
 
+#: With these, ranks of MPICH that wait for others sleep a microsecond now and then: where ranks share cores,
+#: one that only calls sched_yield() uses up its turn before the others get theirs.
+SHARING_CORES = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1"}
+
 
 @dataclass(frozen=True)
 class Installation:

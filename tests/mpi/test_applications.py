@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,7 @@ import particles_peer
 from byteways.record.run_folder import RunFolder
 from particle_trips import TRIPS, messages_of
 from tests.mpi import jobs
-from tests.mpi.test_runs import environment, ranks_of
+from tests.mpi.test_runs import environment, kill_a_rank, ranks_of
 
 SWEEP = """
 [[sweep]]
@@ -58,7 +56,7 @@ def test_every_word_is_as_one_rank_computes_it(installation: jobs.Installation, 
     text += SWEEP.format(what="particles", size=SMALL, options=f"{BOTH}, {packing}")
     done = subprocess.run(
         command(installation, tmp_path, text, 0.02, 4),
-        env=environment(tmp_path),
+        env={**environment(tmp_path), **jobs.SHARING_CORES},
         capture_output=True,
         text=True,
         timeout=200,
@@ -117,22 +115,7 @@ def test_a_rank_killed_in_the_middle_of_a_halo_costs_one_case(tmp_path: Path) ->
     """Catches neighbours that wait for ever, and a rank that is not named."""
     jobs.require(jobs.MPICH)
     text = SWEEP.format(what="halo", size=SMALL, options="depth_cells = [1, 2], fields = [1, 2, 3, 4, 5, 6]")
-    run = subprocess.Popen(
-        command(jobs.MPICH, tmp_path, text, 0.05, 2),
-        env=environment(tmp_path),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    journal = tmp_path / "R" / "measurements.jsonl"
-    limit = time.monotonic() + 100
-    while not (journal.exists() and journal.read_text(encoding="utf-8").count("\n") >= 2):
-        assert time.monotonic() < limit and run.poll() is None, "no case was measured"
-        time.sleep(0.02)
-    victim = max(ranks_of(tmp_path))
-    os.kill(victim, signal.SIGKILL)
-    _, said = run.communicate(timeout=200)
-    assert run.returncode == 1, said
+    victim = kill_a_rank(command(jobs.MPICH, tmp_path, text, 0.05, 2), tmp_path, after=2)
     found = RunFolder(tmp_path / "R").records
     lost = [record for record in found if record.status != "measured"]
     assert len(found) == 12 and [record.status for record in lost] == ["lost"]

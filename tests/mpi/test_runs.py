@@ -305,26 +305,28 @@ def test_settings_reach_the_ranks_of_their_cases_alone(tmp_path: Path) -> None:
     assert "/nowhere/libmpi.so" in (found["settings"].reason or "")
 
 
-@pytest.mark.parametrize("installation", jobs.RUNS, ids=lambda each: each.name)
-def test_a_rank_that_is_killed_costs_one_case(installation: jobs.Installation, tmp_path: Path) -> None:
-    """Catches a killed rank that ends the run or is not named, and ranks that are left over."""
-    jobs.require(installation)
+def kill_a_rank(words: Sequence[str], tmp_path: Path, after: int) -> int:
+    """Starts a run, kills a rank after so many records and waits for the end; the process of that rank."""
     run = subprocess.Popen(
-        command(installation, tmp_path, *FEW, budget=LONGER),
-        env=environment(tmp_path),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+        words, env=environment(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
     journal = tmp_path / "R" / "measurements.jsonl"
     limit = time.monotonic() + 100
-    while not (journal.exists() and journal.read_text(encoding="utf-8").count("\n") >= 3):
+    while not (journal.exists() and journal.read_text(encoding="utf-8").count("\n") >= after):
         assert time.monotonic() < limit and run.poll() is None, "no case was measured"
         time.sleep(0.02)
     victim = max(ranks_of(tmp_path))
     os.kill(victim, signal.SIGKILL)
     _, said = run.communicate(timeout=200)
     assert run.returncode == 1, said
+    return victim
+
+
+@pytest.mark.parametrize("installation", jobs.RUNS, ids=lambda each: each.name)
+def test_a_rank_that_is_killed_costs_one_case(installation: jobs.Installation, tmp_path: Path) -> None:
+    """Catches a killed rank that ends the run or is not named, and ranks that are left over."""
+    jobs.require(installation)
+    victim = kill_a_rank(command(installation, tmp_path, *FEW, budget=LONGER), tmp_path, after=3)
     found = records(tmp_path)
     assert len(found) == FEW_CASES
     lost = [record for record in found if record.status != "measured"]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cache import cached
 from tests.cache import version as version_of
-from tests.native.kernel_entries import BULK, ENTRIES
+from tests.native.kernel_entries import BULK, ENTRIES, FENCING
 from tests.native.runtime_compiler import HEADERS, NATIVE, SOURCES
 
 ARCHITECTURES = ("gfx90a", "gfx942")
@@ -234,17 +234,7 @@ def test_stores_have_arrived_when_a_kernel_ends(
 
 @pytest.mark.parametrize(
     ("source", "kernel"),
-    [
-        ("kernel_copy", "copy_resident"),
-        ("store", "store_resident"),
-        ("stream", "stream_triad_resident"),
-        ("blocks", "copy_blocks_resident"),
-        ("copy_2d", "copy_2d_resident"),
-        ("random_access", "random_store_8_several"),
-        ("random_access", "random_update_8_several"),
-        ("halo", "halo_pack"),
-        ("particles", "particles_pack"),
-    ],
+    FENCING,
 )
 def test_stores_to_a_peer_end_by_a_write_back_if_asked(
     sources: dict[str, str], architecture: str, source: str, kernel: str

@@ -66,12 +66,14 @@ def played(sheet: str, *arguments: Any, **more: Any) -> Any:
 @pytest.mark.parametrize("layout", ["random", "strided"])
 @pytest.mark.parametrize("scattered", ["both", "source", "destination"])
 @pytest.mark.parametrize("block", [8, 1000, 4096])
-def test_blocks_of_real_memory(block: int, scattered: str, layout: str, threads: int) -> None:
+def test_blocks_of_real_memory(
+    host_session: _core.Session, block: int, scattered: str, layout: str, threads: int
+) -> None:
     """Catches blocks that end elsewhere, and a check that calls right ones wrong, without a simulator."""
-    session = _core.Session(gpus=False)
     ends = (("cpu0", "pageable"), ("cpu0", "pageable"))
-    got = moved(session, ends, "cpu0", 100 * block, 2 * MIB, interface="memcpy-blocks", block_bytes=block,
-                pitch_bytes=block + 24, layout=layout, scattered=scattered, threads=threads)  # fmt: skip
+    got = moved(host_session, ends, "cpu0", 100 * block, 2 * MIB, interface="memcpy-blocks",
+                block_bytes=block, pitch_bytes=block + 24, layout=layout, scattered=scattered,
+                threads=threads, batch=16, samples=3)  # fmt: skip
     assert got["verified"] and got["engine"] == "cpu"
     assert got["checked"] >= 100 * block
 
@@ -122,7 +124,7 @@ def test_packed_blocks(size: int, loads: bool, scattered: str, memory: str) -> N
     """
     ends = (("cpu0", memory), GPU) if loads else (GPU, ("cpu0", memory))
     got = played(toy.nvidia(), ends, "gpu0", size, room=4 * size, interface="pack-blocks", threads=2,
-                 block_bytes=16 * KIB, scattered=scattered)  # fmt: skip
+                 block_bytes=16 * KIB, scattered=scattered, **FEW)  # fmt: skip
     assert got["verified"] and got["timed_by"] == "host-clock"
     assert "ungated" not in got["warnings"]  # its work is a part of the call
     bare = memory == "pinned" and scattered == ("destination" if loads else "source")
@@ -175,7 +177,7 @@ def test_a_wrong_word_is_found_in_blocks_and_gaps(method: str, word: int) -> Non
     """Catches a check that looks at blocks alone, so that what overwrites the gaps passes."""
     sheet = toy.nvidia(faults__0=f"corrupt:gpu0>gpu1:word={word}")
     for size in (64 * KIB, 4 * MIB):
-        got = played(sheet, (GPU, PEER), "gpu0", size, layout="strided", **METHODS[method])
+        got = played(sheet, (GPU, PEER), "gpu0", size, layout="strided", **METHODS[method], **FEW)
         assert not got["verified"]
 
 
@@ -184,7 +186,7 @@ def test_a_wrong_word_is_found_in_blocks_and_gaps(method: str, word: int) -> Non
 def test_blocks_that_are_left_out_are_found(method: str, layout: str) -> None:
     """Catches verification that takes what an earlier operation wrote."""
     got = played(toy.nvidia(faults__0="skip:gpu0>gpu1"), (GPU, PEER), "gpu0", 4 * MIB, layout=layout,
-                 **METHODS[method])  # fmt: skip
+                 **METHODS[method], **FEW)  # fmt: skip
     assert not got["verified"]
 
 

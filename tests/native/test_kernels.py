@@ -16,7 +16,7 @@ import pytest
 from byteways import _core
 from byteways.run.shared.library_paths import library_directories
 from tests.cache import cached, digest
-from tests.native.kernel_entries import BULK, ENTRIES
+from tests.native.kernel_entries import BULK, ENTRIES, FENCING
 from tests.native.runtime_compiler import HEADERS, NATIVE, SOURCES, RuntimeCompiler
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
@@ -232,17 +232,7 @@ def test_kernels_fence_only_where_they_are_asked_to(ptx: dict[str, str]) -> None
     """Catches a fence of system scope at the end of a timed kernel: half of the time of a small copy."""
     fence = re.compile(r"fence\.\w+\.sys")
     asked = re.compile(r"@%p\d+ bra\s+\$L\w+;\s+// begin inline asm\s+fence\.acq_rel\.sys;")
-    for source, kernel in (
-        ("kernel_copy", "copy_resident"),
-        ("store", "store_resident"),
-        ("stream", "stream_triad_resident"),
-        ("blocks", "copy_blocks_resident"),
-        ("copy_2d", "copy_2d_resident"),
-        ("random_access", "random_store_8_several"),
-        ("random_access", "random_update_8_several"),
-        ("halo", "halo_pack"),
-        ("particles", "particles_pack"),
-    ):
+    for source, kernel in FENCING:
         code = body(ptx[f"interfaces/{source}/kernel.cu"], kernel)
         assert len(fence.findall(code)) == len(asked.findall(code)) == 1, kernel
     for source, kernel in (

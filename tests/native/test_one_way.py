@@ -28,13 +28,14 @@ def flow(
 @pytest.mark.parametrize("interface", ["store", "memset", "load"])
 #: test_host_loops.py has other sizes, for each instruction set.
 @pytest.mark.parametrize(("size", "threads"), [(16, 1), (MIB + 48, 3)])
-def test_the_host_s_loops_are_right(interface: str, size: int, threads: int) -> None:
+def test_the_host_s_loops_are_right(
+    host_session: _core.Session, interface: str, size: int, threads: int
+) -> None:
     """Would catch a loop that loses its tail or a member's share, a slot left out, and a false alarm."""
-    session = _core.Session(gpus=False)
     options = _core.MeasureOptions()
     options.budget_s, options.max_samples = 0.02, 10
-    measured = session.measure(
-        [flow(session, interface, "cpu0:pageable", "cpu0", size, threads=threads, room=3 * MIB)], options
+    measured = host_session.measure(
+        [flow(host_session, interface, "cpu0:pageable", "cpu0", size, threads=threads, room=3 * MIB)], options
     )
     assert measured.verified and measured.engine == "cpu"
     [result] = measured.flows
@@ -76,7 +77,7 @@ def test_what_is_wrong_is_found(interface: str, fault: str, size: int) -> None:
 
     def scene(session: _core.Session) -> Any:
         [result] = session.measure(
-            [flow(session, interface, "gpu0:device", "gpu0", size)], toy.options()
+            [flow(session, interface, "gpu0:device", "gpu0", size)], toy.options(batch=4, max_samples=3)
         ).flows
         return result.verification.ok
 
@@ -85,17 +86,16 @@ def test_what_is_wrong_is_found(interface: str, fault: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("interface", ["store", "memset", "load"])
-def test_other_shapes_are_refused(interface: str) -> None:
+def test_other_shapes_are_refused(host_session: _core.Session, interface: str) -> None:
     """Catches a second buffer, a part of 16 bytes and blocks of a CPU that are taken without a word."""
-    session = _core.Session(gpus=False)
-    buffers = [session.allocate("cpu0", "pageable", MIB, "cpu0") for _ in range(2)]
+    buffers = [host_session.allocate("cpu0", "pageable", MIB, "cpu0") for _ in range(2)]
     for case, words in (
         (_core.Flow(*buffers, "cpu0", interface, MIB), "one buffer"),
         (_core.Flow(buffers[0], buffers[0], "cpu0", interface, 24), "multiples of 16"),
         (_core.Flow(buffers[0], buffers[0], "cpu0", interface, MIB, blocks=2), "no blocks"),
     ):
         with pytest.raises(_core.UnsupportedError, match=words):
-            session.measure([case], _core.MeasureOptions())
+            host_session.measure([case], _core.MeasureOptions())
 
 
 @pytest.mark.parametrize("memory", ["device", "managed"])
@@ -103,7 +103,8 @@ def test_memset_by_hip(memory: str) -> None:
     """Catches a call whose value, of another type than CUDA's, or whose order in the queue is lost."""
 
     def scene(session: _core.Session) -> Any:
-        measured = session.measure([flow(session, "memset", f"gpu0:{memory}", "gpu0", SIZE)], toy.options())
+        case = flow(session, "memset", f"gpu0:{memory}", "gpu0", SIZE)
+        measured = session.measure([case], toy.options(batch=4, max_samples=3))
         return measured.verified, measured.engine, measured.flows[0].verification.checked_bytes
 
     right, engine, checked = toy.play(toy.amd(), scene)

@@ -22,16 +22,22 @@ SECTOR = 32  # bytes of the toy's smallest transaction: its GPUs are NVIDIA's
 @pytest.mark.parametrize(("size", "room"), [(KIB, 3 * KIB), (64 * KIB, 64 * KIB)], ids=["slots", "one"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_host_accesses_every_place(
-    interface: str, access: int, size: int, room: int, threads: int
+    host_session: _core.Session, interface: str, access: int, size: int, room: int, threads: int
 ) -> None:
     """Would catch an order that visits a place twice, a member's share left out, and a false alarm."""
-    session = _core.Session(gpus=False)
     options = _core.MeasureOptions()
     options.budget_s, options.max_samples = 0.005, 10
     case = flow(
-        session, interface, "cpu0:pageable", "cpu0", size, threads=threads, room=room, access_bytes=access
+        host_session,
+        interface,
+        "cpu0:pageable",
+        "cpu0",
+        size,
+        threads=threads,
+        room=room,
+        access_bytes=access,
     )
-    measured = session.measure([case], options)
+    measured = host_session.measure([case], options)
     assert measured.verified and measured.engine == "cpu"
     [result] = measured.flows
     assert result.verification.checked_bytes > 0 and result.blocks == threads
@@ -73,7 +79,7 @@ def test_what_is_wrong_is_found(interface: str, fault: str, size: int) -> None:
 
     def scene(session: _core.Session) -> Any:
         case = flow(session, interface, "gpu0:device", "gpu0", size)
-        [result] = session.measure([case], toy.options()).flows
+        [result] = session.measure([case], toy.options(batch=4, max_samples=3)).flows
         return result.verification.ok
 
     assert toy.play(toy.nvidia(), scene)
@@ -105,12 +111,13 @@ def test_updates_are_counted_over_slots() -> None:
         ("random-update", KIB, {"blocks": 2}, "no blocks"),
     ],
 )
-def test_other_shapes_are_refused(interface: str, size: int, options: dict[str, int], words: str) -> None:
+def test_other_shapes_are_refused(
+    host_session: _core.Session, interface: str, size: int, options: dict[str, int], words: str
+) -> None:
     """Catches sizes and accesses that would leave places out, or half a word without a count."""
-    session = _core.Session(gpus=False)
-    case = flow(session, interface, "cpu0:pageable", "cpu0", size, room=MIB, **options)
+    case = flow(host_session, interface, "cpu0:pageable", "cpu0", size, room=MIB, **options)
     with pytest.raises(_core.UnsupportedError, match=words):
-        session.measure([case], _core.MeasureOptions())
+        host_session.measure([case], _core.MeasureOptions())
 
 
 def test_two_buffers_are_refused() -> None:

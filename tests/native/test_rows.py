@@ -13,6 +13,10 @@ from tests.native.simulated import FIXED_NS, KIB, MIB, RATES
 GPU, PEER, HOST = ("gpu0", "device"), ("gpu1", "device"), ("cpu0", "pinned")
 
 
+#: Of tests that ask whether words are right, and for no figure.
+FEW = {"batch": 4, "samples": 3}
+
+
 def moved(
     session: _core.Session,
     ends: tuple[tuple[str, str], tuple[str, str]],
@@ -24,10 +28,11 @@ def moved(
 ) -> Any:
     """What one flow of rows gives, or why it is refused."""
     wanted = {"width_bytes": 512, "pitch_bytes": 2048, "strided": "source", **more}
+    samples, batch = wanted.pop("samples", 20), wanted.pop("batch", 0)
     buffers = [session.allocate(device, memory, room or 16 * size, device) for device, memory in ends]
     flow = _core.Flow(*buffers, executor, interface, size, **wanted)
     try:
-        measured = session.measure([flow], toy.options(budget_s=0.05, max_samples=20))
+        measured = session.measure([flow], toy.options(budget_s=0.05, max_samples=samples, batch=batch))
     except _core.UnsupportedError as error:
         return str(error)
     (result,) = measured.flows
@@ -52,13 +57,12 @@ def played(sheet: str, *arguments: Any, **more: Any) -> Any:
 
 @pytest.mark.parametrize("strided", ["source", "destination", "both"])
 @pytest.mark.parametrize(("width", "pitch"), [(8, 8), (8, 24), (64, 4096), (504, 1000), (4096, 4096)])
-def test_rows_of_real_memory(strided: str, width: int, pitch: int) -> None:
+def test_rows_of_real_memory(host_session: _core.Session, strided: str, width: int, pitch: int) -> None:
     """Catches rows that end elsewhere, and a check that calls right ones wrong: nothing here is simulated."""
-    session = _core.Session(gpus=False)
     size = width * 100
     ends = (("cpu0", "pageable"), ("cpu0", "pageable"))
-    got = moved(session, ends, "cpu0", "memcpy-2d", size, 1 * MIB, width_bytes=width, pitch_bytes=pitch,
-                strided=strided)  # fmt: skip
+    got = moved(host_session, ends, "cpu0", "memcpy-2d", size, 1 * MIB, width_bytes=width, pitch_bytes=pitch,
+                strided=strided, **FEW)  # fmt: skip
     assert got["verified"] and got["engine"] == "cpu"
     assert got["checked"] >= size
 
@@ -100,7 +104,7 @@ def test_a_wrong_word_is_found_in_rows_and_gaps(interface: str, word: int) -> No
     """Catches a check that looks at rows alone, so that what overwrites the gaps passes."""
     sheet = toy.nvidia(faults__0=f"corrupt:gpu0>gpu1:word={word}")
     for size in (64 * KIB, 4 * MIB):
-        got = played(sheet, (GPU, PEER), "gpu0", interface, size, strided="destination")
+        got = played(sheet, (GPU, PEER), "gpu0", interface, size, strided="destination", **FEW)
         # In a gap the fault turns the word over and back: some slot shows it.
         assert not got["verified"] and got["first_bad"] % (4 * size) == 8 * word
 

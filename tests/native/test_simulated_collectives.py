@@ -10,12 +10,8 @@ import pytest
 from tests.native import simulated as toy
 from tests.native.simulated_ranks import BYTE, ELEMENTS, FLOAT, UNSIGNED64, Machine
 
-EAGER = 8 * toy.KIB
 SEND_NS, RECEIVE_NS, HANDSHAKE_NS, REGISTRATION_NS = 300.0, 170.0, 510.0, 70000.0
 ENQUEUE_NS, CLOCK_NS = 1000.0, 20.0
-#: From one core's store until another one sees it: half a load of the last cache, and one.
-NOTICE_NS = 1.5 * 4.0
-CACHED = 40 * toy.GB
 BIG = 256 * toy.MIB
 
 

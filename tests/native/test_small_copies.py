@@ -25,11 +25,10 @@ def measured(
 
 @pytest.mark.parametrize("cold", [True, False])
 @pytest.mark.parametrize("size", SIZES)
-def test_on_this_machine(size: int, cold: bool) -> None:
+def test_on_this_machine(host_session: _core.Session, size: int, cold: bool) -> None:
     """Catches sizes that are rounded to words, and slots that are checked by neighbouring bytes."""
-    session = _core.Session(gpus=False)
     ends = ("cpu0", "pageable"), ("cpu0", "pageable"), "cpu0", "memcpy"
-    found = measured(session, ends, size, cold)
+    found = measured(host_session, ends, size, cold)
     assert found.verified
     assert found.flows[0].verification.checked_bytes % size == 0
 

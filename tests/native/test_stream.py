@@ -37,13 +37,14 @@ def arrays_of(interface: str, array: str = "cpu0:pageable") -> tuple[str, ...]:
 @pytest.mark.parametrize("interface", ONE + TWO)
 #: test_host_loops.py has other sizes, for each instruction set.
 @pytest.mark.parametrize(("size", "threads"), [(16, 1), (MIB + 48, 3)])
-def test_every_word_of_the_host_s_loops_is_right(interface: str, size: int, threads: int) -> None:
+def test_every_word_of_the_host_s_loops_is_right(
+    host_session: _core.Session, interface: str, size: int, threads: int
+) -> None:
     """Would catch a loop that loses its tail or a member's share, another operation, and a false alarm."""
-    session = _core.Session(gpus=False)
     options = _core.MeasureOptions()
     options.budget_s, options.max_samples = 0.02, 10
-    flow = stream(session, interface, arrays_of(interface), "cpu0", size, threads=threads, room=3 * MIB)
-    measured = session.measure([flow], options)
+    flow = stream(host_session, interface, arrays_of(interface), "cpu0", size, threads=threads, room=3 * MIB)
+    measured = host_session.measure([flow], options)
     assert measured.verified and measured.engine == "cpu"
     [result] = measured.flows
     assert result.verification.checked_bytes > 0 and result.blocks == threads

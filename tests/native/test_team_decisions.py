@@ -345,7 +345,7 @@ def test_every_question_may_be_answered_by_a_failure(
     assert phases <= set(alone["asked"])
     for flows, asked in ((1, alone["asked"]), (2, two_flows["asked"])):
         for question in sorted(set(asked)):
-            result = measure(flows=flows, fails_at=question)
+            result = measure(flows=flows, fails_at=question, max_samples=12)
             assert "rank 1 failed in its phase: its cause" in result["failure"], question
             assert result["unsupported"], question
 

@@ -43,12 +43,6 @@ def send_xccl(
     told_by_xccl(build)
 
 
-def trip_xccl(build: Builder, size: int, round_trip_ns: float) -> None:
-    flows = [("0/gpu0:device", "1/gpu1:device", "gpu0")]
-    build.measure("xccl-ping-pong", flows, 1.0, size=size, latency_ns=round_trip_ns, cache="warm")
-    told_by_xccl(build)
-
-
 def told_by_xccl(build: Builder, evidence: str = BY_XCCL) -> None:
     """The last case was of that library."""
     last = build.records[-build.rounds :]

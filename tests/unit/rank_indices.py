@@ -13,10 +13,6 @@ from byteways.record.run_folder import RunFolder
 from tests.report import rank_runs
 
 
-def sent_run(folder: Path) -> Index:
-    return Index(RunFolder(rank_runs.sent().write(folder)))
-
-
 def all_ranks(folder: Path) -> Index:
     return Index(RunFolder(rank_runs.of_all().write(folder)))
 

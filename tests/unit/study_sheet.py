@@ -121,9 +121,6 @@ class FakeSheet:
     def stands_for(self, name: str, places: Iterable[str]) -> list[str]:
         return []
 
-    def proxy_note(self, name: str) -> str:
-        return ""
-
     def missing(self, line: FakeLine, place: FakePlace, size: int | None) -> str:
         return f"no {line.name} at {place.name}"
 

@@ -24,8 +24,6 @@ from tests.report import sample_run
 from tests.report.run_builder import GIB, KIB, Builder
 from tests.unit.test_comparison import changed, folder_of, pairs_run
 
-#: 2026-01-02T03:05:01Z in seconds since 1970.
-ENDED = 1767323101
 PEER = [("gpu0:device", "gpu1:device", "gpu0")]
 
 

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import byteways.explain
 from byteways.explain.claims.effects import LEAST_LEAD
 from byteways.explain.claims.importance import NO_DIFFERENCE_IMPORTANCE, Priority, worth
-
-SOURCES = sorted(Path(byteways.explain.__path__[0]).rglob("*.py"))
-#: What makes findings, with the position of the entry among the arguments.
-MAKERS = {"finding": 2, "notice": 2, "Finding": 2}
 
 
 def test_entries_are_in_the_order_of_their_weights() -> None:

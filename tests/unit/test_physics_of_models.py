@@ -21,7 +21,6 @@ from tests.unit.test_assumed_numbers import request
 GIB = 2**30
 #: What the figures of two cases may differ by without being different.
 SLACK = 0.01
-EXECUTORS = ("source", "destination")
 
 
 @cache

@@ -1,49 +1,13 @@
-"""Words of comparison stand in one file, where they need a claim."""
+"""Words of comparison need a claim that shows what they say."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from byteways.explain.claims.wording import by_factor, difference, faster, keeps_speed, least_gain, slower
-
-PACKAGE = Path(__file__).parents[2] / "src" / "byteways"
-#: What compares in its own words what somebody else says, and the words themselves.
-EXEMPT = (
-    "explain/studies/",
-    "explain/subjects/study.py",
-    "explain/claims/wording",
-    "explain/best/wording",
-    "explain/two_runs/wording",
-    "explain/checks/wording",
-)
-COMPARES = re.compile(
-    r"\b(fastest|slowest|faster|slower|quicker|as fast|as slow|times as|cannot be told|no intervals?|"
-    r"outperforms?|beats|wins|longer|shorter|dearest|cheapest|least energy|significant|leads with|"
-    r"not decided|loses most|largest (?:loss|increase|relative)|full speed|keeps its speed|"
-    r"not slowed down)\b",
-    re.IGNORECASE,
-)
-
-
-#: Methods that edit or read a text.
-EDITS = {
-    "endswith",
-    "partition",
-    "removeprefix",
-    "removesuffix",
-    "replace",
-    "rpartition",
-    "rstrip",
-    "split",
-    "startswith",
-    "strip",
-    "sub",
-}
 
 
 @pytest.mark.parametrize(
