@@ -77,7 +77,12 @@ def unread_by(version: str, environment: Mapping[str, str]) -> str:
     if _OPEN_MPI in version:
         return told(("MPIR_", "MPICH_"), "MPICH")
     foreign = told(("OMPI_",), _OPEN_MPI)
-    return foreign or ("" if _CRAY in version.upper() else told(_OF_CRAY, "Cray MPICH"))
+    return foreign or ("" if is_cray_mpich(version) else told(_OF_CRAY, "Cray MPICH"))
+
+
+def is_cray_mpich(version: str) -> bool:
+    """Whether the MPI with this version text is Cray MPICH."""
+    return _CRAY in version.upper()
 
 
 def gives_pageable_access(variable: str, value: str) -> bool:

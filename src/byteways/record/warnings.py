@@ -59,6 +59,19 @@ ADVICE = {
         "The ranks exchanged through page-locked host memory: the result does not measure the GPU links. "
         "NCCL, RCCL and MPI may use other paths: compare with them."
     ),
+    "no-gpu-support": (
+        "Cray MPICH treats memory of GPUs as host memory: a CPU that reaches this memory copied it, and the "
+        "result is not that of GPU-aware MPI. Set MPICH_GPU_SUPPORT_ENABLED=1 before the run."
+    ),
+    "staged-messages": (
+        "Cray MPICH stages messages between GPUs in host memory: the result does not measure the GPU links. "
+        "Unset MPICH_GPU_IPC_ENABLED before the run, or compare both with the suite mpi-settings."
+    ),
+    "two-runtimes": (
+        "The process has loaded two copies of a GPU runtime, and neither knows the other's memory: MPI or "
+        "PyTorch may take memory of the GPU for host memory. Unset BYTEWAYS_LIBHIP, or let it name the copy "
+        "that they use."
+    ),
     "straggler": (
         "The other ranks wait for this one, so the result includes its delay: check what else runs on its "
         "core, and the clocks of its core and GPU (byteways doctor)."

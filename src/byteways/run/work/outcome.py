@@ -18,6 +18,7 @@ from byteways.record.stragglers import LATE_NS, LATE_SHARE, NO_CPU, stragglers
 from byteways.record.warnings import Warning
 from byteways.run.work.failures import refuted
 from byteways.run.work.figures import figures_of, rounded
+from byteways.run.work.loaded_libraries import second_runtime
 from byteways.run.work.outcome_fields import Outcome
 from byteways.run.work.residency import about_pages
 from byteways.units import short_time
@@ -84,7 +85,7 @@ def outcome_of(
             "destination": measurement.distinct_destination_bytes,
         },
         "page_bytes": _page_bytes(case, buffers),
-        "warnings": [asdict(warning) for warning in _warnings(measurement)],
+        "warnings": [asdict(warning) for warning in (*_warnings(measurement), *second_runtime(case))],
     }
     if measurement.samples_ns:
         fields |= figures_of(case, measurement)

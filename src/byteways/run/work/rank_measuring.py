@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from byteways import _core
 from byteways.plan.applications import OF_PEERS, fell_back, native_options
@@ -27,8 +27,9 @@ from byteways.run.shared.request import CaseRequest
 from byteways.run.work.answer import WorkerAnswer
 from byteways.run.work.buffer_pool import BufferPool
 from byteways.run.work.failures import failed_by, skipped
+from byteways.run.work.loaded_libraries import mapped_files
 from byteways.run.work.measurer import SessionMeasurer, flow_options, open_session
-from byteways.run.work.mpi_gpu_setup import MpiGpuSetup, gives_gpu_memory
+from byteways.run.work.mpi_gpu_setup import MpiGpuSetup, gives_gpu_memory, path_of_gpu_messages
 from byteways.run.work.outcome import outcome_of, warnings_of
 from byteways.run.work.outcome_fields import Outcome
 from byteways.run.work.rank_ends import RankEnds, device_of, own_ends
@@ -282,7 +283,7 @@ class RankMeasurer(MeasurerOfRanks):
             fallback = measurement.evidence.fallback
             by_words = fell_back(fallback.from_, fallback.to, fallback.reason) if fallback.from_ else ""
             obstacle = peers.obstacle if peers is not None else by_words
-            outcome["warnings"] += warnings_of(obstacle)
+            outcome["warnings"] += warnings_of(obstacle) + self._about_mpi(case)
             if not all(request.cores[rank] for rank in case.ranks):
                 shared = warnings.make("oversubscribed", len(request.cores), "a core for each rank")
                 outcome["warnings"].append(asdict(shared))
@@ -349,7 +350,7 @@ class RankMeasurer(MeasurerOfRanks):
             return None
         maps = ""
         if not self._simulator:  # run/work/simulated_ranks.py knows which variables the simulated MPI reads
-            maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+            maps = mapped_files()
             unread = unread_by(self._mpi.report.version, case.environment)
             if reason := unread or unloaded_reader(case.environment, maps):
                 return reason
@@ -363,6 +364,13 @@ class RankMeasurer(MeasurerOfRanks):
                 library = self._mpi.report.version or "the simulated MPI"
                 return f"{library} reports no support for memory of {_VENDORS[vendor]} GPUs"
         return None
+
+    def _about_mpi(self, case: Case) -> list[dict[str, Any]]:
+        """Returns warnings about the path that MPI's variables choose; none on a simulated machine."""
+        if self._mpi is None or self._simulator:
+            return []
+        found = path_of_gpu_messages(case, self._mpi.report.version, os.environ)
+        return [asdict(warning) for warning in found]
 
     def _vendor_ranks(self, library: Xccl, case: Case, ranks: Ranks, device: str) -> XcclCommunicator:
         """Returns this rank in NCCL or RCCL. Collective the first time for these ranks on these GPUs."""
