@@ -35,3 +35,14 @@ def whole(text: str, what: str, least: int, most: int) -> int:
     if not least <= int(plain) <= most:
         raise ValueError(f"{what} {int(plain)} is not from {least} to {most}")
     return int(plain)
+
+
+def cores_of_mask(mask: str) -> tuple[int, ...]:
+    """Parses a hexadecimal mask in words of 32 bits, highest first: `00000001,00000003` is (0, 1, 32)."""
+    if len(mask) > MOST_LOGICAL_CPUS // 2:
+        raise ValueError("a core mask is longer than that of any machine")
+    try:
+        bits = int("".join(word.removeprefix("0x").zfill(8) for word in mask.split(",")) or "0", 16)
+    except ValueError as error:
+        raise ValueError(f"'{mask[:80]}' is not a core mask") from error
+    return tuple(index for index in range(bits.bit_length()) if bits >> index & 1)
