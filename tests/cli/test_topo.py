@@ -144,7 +144,7 @@ def test_a_saved_machine_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_what_a_file_lacks_is_listed() -> None:
     """Catches nulls whose reasons only JSON has."""
     topology, _ = view.read(MACHINES / "files/rocm-smi-topo-mi300x8.txt")
-    (block,) = [one for one in view.blocks(topology) if getattr(one, "title", "") == "Not in the file"]
+    (block,) = [one for one in view.blocks(topology) if getattr(one, "title", "") == "Left out by the source"]
     assert any("gpu.memory_bytes of gpu0 to gpu7: format-lacks" in line for line in block.lines)
 
 

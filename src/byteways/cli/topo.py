@@ -26,13 +26,27 @@ from byteways.run.conduct.simulation import simulation_of
 from byteways.settings import gpus_wanted
 from byteways.system_errors import unusable
 from byteways.topology import foreign, nccl_xml_writer
-from byteways.topology.model import FILE_LACKS, FORMAT_LACKS, Cache, Device, LeftOut, Nic, Topology
+from byteways.topology.model import (
+    FILE_LACKS,
+    FORMAT_LACKS,
+    NOT_STATED,
+    Cache,
+    Device,
+    LeftOut,
+    Nic,
+    Topology,
+)
+from byteways.topology.nominal import NOMINAL_MACHINES, NOMINAL_PEAKS, nominal_mark, nominal_topology
 from byteways.units import format_size
 
 #: Why a property is null, by code.
-_WHY_LACKING = {FORMAT_LACKS: "no file of this format has it", FILE_LACKS: "files of this format may have it"}
+_WHY_LACKING = {
+    FORMAT_LACKS: "no file of this format has it",
+    FILE_LACKS: "files of this format may have it",
+    NOT_STATED: "no data sheet states it",
+}
 #: The mark of a simulated machine in XML, which has no place of its own for it.
-_XML_MARK = re.compile(rb"<!-- (SIMULATED [^<>]*) -->\s*<system")
+_XML_MARK = re.compile(rb"<!-- ((?:SIMULATED|NOMINAL) [^<>]*) -->\s*<system")
 
 
 def topo(
@@ -58,7 +72,10 @@ def topo(
     ] = None,
     machine: Annotated[
         str | None,
-        typer.Option("--machine", help="Show a machine model: a name from `list machines` or a TOML file."),
+        typer.Option(
+            "--machine",
+            help="Show a machine model or vendors' peaks: a name from `list machines`, or a TOML file.",
+        ),
     ] = None,
     fault: Annotated[
         list[str] | None, typer.Option("--fault", help="Fault to inject: 'down:gpu0-gpu1'. Repeatable.")
@@ -80,21 +97,27 @@ def topo(
             raise BytewaysError(f"--save and {given} exclude each other", hint=hint)
         topo_saving.save(save)
         return
-    simulation = simulation_of(machine, fault)
-    if simulation is not None:
-        topology, mark = simulation.topology(), simulation.mark
-    elif source is not None:
+    if source is not None and not fault:
         topology, mark = read(source)
     else:
-        topology, mark = this_machine(), ""
+        topology, mark = _described(machine, fault)
     if as_nccl_xml:
         if mark:
             echo(nccl_xml_writer.comment(mark))
         echo(nccl_xml_writer.write(topology), end="")
     elif as_json:
-        echo(json_text({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2))
+        simulated = bool(mark) and topology.read_from != NOMINAL_PEAKS
+        echo(json_text({"simulated": simulated, "mark": mark or None, **topology.to_json()}, indent=2))
     else:
         show(blocks(topology, every=all_devices), mark)
+
+
+def _described(machine: str | None, fault: list[str] | None) -> tuple[Topology, str]:
+    """Returns a machine that is named, or this one, with its mark. Raises BytewaysError."""
+    if machine is not None and machine in NOMINAL_MACHINES and not fault:
+        return nominal_topology(machine), nominal_mark(machine)
+    simulation = simulation_of(machine, fault)
+    return (this_machine(), "") if simulation is None else (simulation.topology(), simulation.mark)
 
 
 def this_machine() -> Topology:
@@ -138,6 +161,8 @@ def read(path: Path) -> tuple[Topology, str]:
     except (ValueError, RecursionError) as error:
         raise BytewaysError(f"cannot read {path}", cause=str(error), hint=foreign.formats_hint()) from error
     topology = _topology(path, data)
+    if topology.read_from == NOMINAL_PEAKS:
+        return topology, nominal_mark(topology.host)
     return topology, str(data.get("mark") or "SIMULATED") if data.get("simulated") else ""
 
 
@@ -182,7 +207,7 @@ def blocks(topology: Topology, *, every: bool = False) -> list[Table | Lines]:
     shown.append(Lines("Tree", tuple(topo_links.tree(topology, whole))))
     shown.append(Lines("Sources of the peaks", tuple(f"[{i}] {text}" for text, i in sources.items())))
     if topology.left_out:
-        shown.append(Lines("Not in the file", tuple(map(_left_out, topology.left_out))))
+        shown.append(Lines("Left out by the source", tuple(map(_left_out, topology.left_out))))
     notes = [f"- {note if whole else names_in_ranges(note)}" for note in topology.notes]
     if not whole:
         notes.append(f"- {len(topology.devices)} devices are shown by class; --all-devices shows each")

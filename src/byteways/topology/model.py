@@ -145,14 +145,16 @@ class Nic:
 
 #: Why a property is null: no file of the format has it, or this file lacks it where others have it.
 FORMAT_LACKS, FILE_LACKS = "format-lacks", "file-lacks"
+#: … or no data sheet of the vendor has it: the builder of a node decides.
+NOT_STATED = "not-stated"
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A property that is null since the file that describes the machine leaves it out."""
+    """A property that is null since what describes the machine leaves it out."""
 
     what: str  # "gpu.memory_bytes", "pcie.peak_bytes_per_s"; "nics": all of them
-    code: str  # FORMAT_LACKS, FILE_LACKS; of a PCI Express link one of PCIE_…
+    code: str  # FORMAT_LACKS, FILE_LACKS, NOT_STATED; of a PCI Express link one of PCIE_…
     of: tuple[str, ...] = ()  # devices, or links "gpu0<>cpu0"
 
 
@@ -169,8 +171,8 @@ class Topology:
     host_memory_limit_source: str = "the speed of its modules is not reported"
     nics: tuple[Nic, ...] = ()  # not devices: no buffer is on one
     hosts: tuple[str, ...] = ()  # of a simulated machine of several equal hosts; the devices are those of one
-    read_from: str | None = None  # format of the file of another program that it was read from
-    left_out: tuple[LeftOut, ...] = ()  # what that file does not have
+    read_from: str | None = None  # format of the file that it was read from; None: discovered
+    left_out: tuple[LeftOut, ...] = ()  # what that file lacks
 
     @cached_property
     def derived(self) -> dict[Callable[..., Any], dict[tuple[Any, ...], Any]]:
