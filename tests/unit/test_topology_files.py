@@ -293,6 +293,23 @@ def test_hostile_xml_is_refused(tmp_path: Path) -> None:
     assert "bytes" in (refused(tmp_path / "d", H100 + "x" * 70_000).cause or "")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ".join(["", *(f"GPU{number}" for number in range(5000)), " CPU Affinity"]),
+        "==== Link Type between two GPUs ====\n" + " ".join(f"GPU{number}" for number in range(5000)),
+        "<system>" + "<cpu/>" * 5000 + "</system>",
+        '<topology><object type="Machine">'
+        + "".join(f'<object type="NUMANode" os_index="{number}"/>' for number in range(5000))
+        + "</object></topology>",
+    ],
+    ids=["nvidia-smi", "rocm-smi", "nccl", "hwloc"],
+)
+def test_more_devices_than_any_host_has_are_refused(tmp_path: Path, text: str) -> None:
+    """Catches a file whose every two devices take minutes and gigabytes."""
+    assert "5000" in (refused(tmp_path / "file", text).cause or "")
+
+
 def changed(text: str, key: str, value: object) -> str:
     data = json.loads(text)
     data[key] = value

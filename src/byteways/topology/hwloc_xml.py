@@ -28,6 +28,7 @@ from byteways.topology import link_rates
 from byteways.topology.foreign_numbers import (
     MOST_BUNDLE,
     MOST_DEVICE,
+    check_count,
     cores_of_mask,
     whole,
 )
@@ -78,6 +79,7 @@ def parse(content: bytes, host: str) -> Topology:
     found = _Found(lines)
     domains = _domains(machine, found)
     _walk(machine, found, domains, domains[0].name)
+    check_count(len(found.gpus) + len(found.nics), "GPUs and network interfaces")
     gpus = [_gpu(index, element, cpu, domains, found) for index, (element, cpu) in enumerate(found.gpus)]
     _add_pcie(machine, found)
     nics = [_nic(index, element, cpu, found) for index, (element, cpu) in enumerate(found.nics)]
@@ -126,6 +128,7 @@ def _domains(machine: ET.Element, found: _Found) -> list[_Domain]:
         if number is None or number in domains:
             raise FormatError("a NUMANode has no os_index of its own", found.lines[element])
         domains[number] = _Domain(f"cpu{number}", element, _cores(element, found))
+    check_count(len(domains), "NUMA nodes")
     executing: list[_Domain] = []
     for _, one in sorted(domains.items()):
         # hwloc gives memory without cores (CXL, HBM, that of a GPU) the cores that are near to it.

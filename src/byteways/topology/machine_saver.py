@@ -38,6 +38,8 @@ _GLOBS = (
 #: Files of a PCI device.
 _PCI_GLOBS = ("*", "hwmon/hwmon*/power1_cap_default")
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+#: PCI classes of what discovery looks at: network, display, bridges, InfiniBand, processing accelerators.
+_PCI_CLASSES = ("0x02", "0x03", "0x06", "0x0c06", "0x12")
 #: Lines to keep of files that have others, too: KFD's lack the GPU's serial number, those of the processor
 #: the board's.
 _LINES = {
@@ -128,7 +130,8 @@ def _pci_path(place: Path) -> str | None:
 
 
 def _keep_pci(files: dict[str, str], links: dict[str, str], place: Path) -> None:
-    if (path := _pci_path(place)) is None:
+    path = _pci_path(place)
+    if path is None or not (read_text(place / "class") or _PCI_CLASSES[0]).startswith(_PCI_CLASSES):
         return
     links[f"sys/bus/pci/devices/{canonical_address(place.name)}"] = path
     for glob in _PCI_GLOBS:

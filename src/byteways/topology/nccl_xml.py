@@ -26,6 +26,7 @@ from byteways.topology.foreign_numbers import (
     MOST_BUNDLE,
     MOST_DEVICE,
     MOST_MEGABYTES_PER_S,
+    check_count,
     cores_of_mask,
     whole,
 )
@@ -128,6 +129,7 @@ def _named(
     elements: Sequence[ET.Element], attribute: str, prefix: str, within: _Found
 ) -> dict[str, ET.Element]:
     """Names elements by their numbers, or in order if these are not unique."""
+    check_count(len(elements), f"<{prefix}>")
     numbers = [element.get(attribute, "") for element in elements]
     if len(set(numbers)) < len(numbers) or not all(number.isdigit() for number in numbers):
         numbers = [str(index) for index in range(len(elements))]

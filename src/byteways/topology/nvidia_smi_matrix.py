@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from byteways.topology import link_rates
-from byteways.topology.foreign_numbers import MOST_DEVICE, MOST_LOGICAL_CPUS, whole
+from byteways.topology.foreign_numbers import MOST_DEVICE, MOST_LOGICAL_CPUS, check_count, whole
 from byteways.topology.foreign_text import FormatError, at_line, text_lines
 from byteways.topology.gpu_models import UNKNOWN_GPU, architecture_of
 from byteways.topology.links import NVSWITCH
@@ -140,6 +140,7 @@ def _header(matrix: _Matrix, line: int, text: str) -> None:
     if len({*matrix.names}) < len(matrix.names):
         raise FormatError("its header names a device twice", line)
     with at_line(line):
+        check_count(len(matrix.names), "devices")
         for name in matrix.gpus:
             whole(name[3:], "the number of a GPU", 0, MOST_DEVICE)
 

@@ -19,7 +19,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from byteways.topology.foreign_numbers import MOST_DEVICE, whole
+from byteways.topology.foreign_numbers import MOST_DEVICE, check_count, whole
 from byteways.topology.foreign_text import FormatError, at_line, text_lines
 from byteways.topology.gpu_models import UNKNOWN_GPU, architecture_of
 from byteways.topology.kfd import XGMI_WEIGHT
@@ -115,6 +115,8 @@ def _read(content: bytes) -> _Tables:
 def _row(tables: _Tables, line: int, words: list[str]) -> None:
     """Reads the header of a section, or a row."""
     if not tables.columns:
+        with at_line(line):
+            check_count(len(words), "GPUs")
         for name in words:
             if not re.fullmatch(r"GPU\d{1,4}", name):
                 raise FormatError(f"'{name[:40]}' is where the name of a GPU is expected", line)

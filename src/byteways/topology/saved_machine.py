@@ -26,7 +26,7 @@ from typing import Any
 from byteways.decoding import decoded
 from byteways.topology import smbios
 from byteways.topology.discovery import discover
-from byteways.topology.foreign_numbers import MOST_LOGICAL_CPUS
+from byteways.topology.foreign_numbers import MOST_LOGICAL_CPUS, check_count
 from byteways.topology.foreign_text import FormatError
 from byteways.topology.kfd import NODES
 from byteways.topology.model import Topology
@@ -44,7 +44,7 @@ _NAME = r"[a-z][a-z0-9_]{0,20}"
 FILE_PATH = re.compile(
     "|".join(
         (
-            rf"sys/devices/system/node/node{_N}/(?:cpulist|distance|meminfo)",
+            r"sys/devices/system/node/node\d{1,3}/(?:cpulist|distance|meminfo)",
             rf"sys/devices/system/cpu/cpu{_N}/topology/thread_siblings_list",
             rf"sys/devices/system/cpu/cpu{_N}/cache/index\d/"
             r"(?:level|type|size|shared_cpu_list|coherency_line_size)",
@@ -57,7 +57,7 @@ FILE_PATH = re.compile(
             rf"sys/devices/pci(?:/{_PCI}){{1,32}}/(?:class|vendor|device|numa_node"
             r"|(?:max|current)_link_(?:speed|width)|product_name|current_(?:compute|memory)_partition"
             rf"|available_compute_partition|hwmon/hwmon{_N}/power1_cap_default)",
-            rf"sys/{NODES}/{_N}/(?:name|properties|(?:caches|mem_banks|io_links|p2p_links)/{_N}/properties)",
+            rf"sys/{NODES}/\d{{1,3}}/(?:name|properties|(?:caches|mem_banks|io_links|p2p_links)/{_N}/properties)",
             rf"sys/class/net/{_NAME}/(?:speed|operstate)",
             rf"sys/class/infiniband/{_NAME}/ports/{_N}/(?:rate|state)",
             r"proc/(?:cpuinfo|meminfo|self/status)",
@@ -68,6 +68,8 @@ LINK_PATH = re.compile(rf"sys/(?:bus/pci/devices/{_PCI}|class/(?:net|infiniband)
 _TARGET = re.compile(rf"sys/devices/pci(?:/{_PCI}){{1,32}}")
 #: Files of a machine with 512 logical CPUs: some 15,000.
 _MOST_FILES = 100_000
+#: GPUs, network interfaces and bridges, virtual functions among them, with the names of interfaces.
+_MOST_LINKS = 4096
 
 
 @dataclass(frozen=True)
@@ -138,8 +140,10 @@ def _check(saved: SavedMachine, content: bytes) -> None:
         cores = parse_cpu_list(saved.cores)
     except ValueError as error:
         raise refused(str(error), '"cores"') from error
-    if cores[-1] >= MOST_LOGICAL_CPUS or len(saved.files) > _MOST_FILES:
-        raise FormatError("it has more cores or files than any machine")
+    if cores[-1] >= MOST_LOGICAL_CPUS or len(saved.files) > _MOST_FILES or len(saved.links) > _MOST_LINKS:
+        raise FormatError("it has more cores, files or PCI devices than any machine")
+    check_count(len(saved.management), "GPUs of NVML")
+    check_count(len(saved.runtime or ()), "devices")
     for path in saved.files:
         if not FILE_PATH.fullmatch(path):
             raise refused(f"'{path[:80]}' is no file that discovery reads", path)
