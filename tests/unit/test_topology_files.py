@@ -113,6 +113,50 @@ def test_an_xml_of_hwloc() -> None:
     assert not re.search("secret-host|1234567890|b859", said)
 
 
+def test_nvswitches_and_xgmi_of_hwloc() -> None:
+    """Catches links to NVSwitches that get lost, and xGMI over another GPU."""
+    switch = (
+        '<object type="PCIDev" gp_index="{}" pci_busid="0000:0{}:00.0" pci_type="0680 [10de:1af1] [0:0] a1"/>'
+    )
+    bridge = '<object type="Bridge" gp_index="20"'
+    text = LSTOPO.replace(bridge, switch.format(40, 6) + switch.format(41, 7) + bridge)
+    begin, end = text.index('<distances2 type="OSDev"'), text.index("</topology>")
+    values = [[0, 0, 300000, 300000], [0, 0, 300000, 300000], [300000, 300000, 0, 0], [300000, 300000, 0, 0]]
+    matrix = (
+        '<distances2hetero nbobjs="4" kind="9" name="NVLinkBandwidth" indexing="gp">'
+        "<indexes>OSDev:25 OSDev:29</indexes><indexes>PCIDev:40 PCIDev:41</indexes>"
+        f"<u64values>{' '.join(str(value) for row in values for value in row)}</u64values></distances2hetero>"
+    )
+    switched = foreign.of((text[:begin] + matrix + text[end:]).encode(), Path("switched"))
+    counts = {(link.a, link.b): link.count for link in switched.links if link.kind == "nvlink"}
+    assert counts == {("gpu0", "nvswitch"): 12, ("gpu1", "nvswitch"): 12}
+    hops = matrix.replace("NVLinkBandwidth", "XGMIHops").replace("300000", "2")
+    assert not [
+        link
+        for link in foreign.of((text[:begin] + hops + text[end:]).encode(), Path("x")).links
+        if link.kind == "xgmi"
+    ]
+    pair = LSTOPO.replace("NVLinkBandwidth", "XGMIHops").replace("1000000 600000 600000 1000000", "0 1 1 0")
+    assert [link.count for link in foreign.of(pair.encode(), Path("x")).links if link.kind == "xgmi"] == [1]
+
+
+def test_an_xml_of_hwloc_1() -> None:
+    """Catches names of version 1: sockets, levels of caches, cores within a NUMA node."""
+    core = '<object type="Core" cpuset="0x{0}"><object type="PU" os_index="{1}" cpuset="0x{0}"/></object>'
+    text = (
+        '<!DOCTYPE topology SYSTEM "hwloc.dtd"><topology><object type="Machine" cpuset="0x00000003">'
+        '<object type="NUMANode" os_index="0" cpuset="0x00000003" local_memory="1073741824">'
+        '<object type="Socket" cpuset="0x00000003"><info name="CPUModel" value="Old"/>'
+        '<object type="Cache" cpuset="0x00000003" cache_size="8388608" depth="3" cache_linesize="64">'
+        f"{core.format(1, 0)}{core.format(2, 1)}</object></object></object></object></topology>"
+    )
+    cpu = foreign.of(text.encode(), Path("old")).device("cpu0")
+    assert (cpu.model, cpu.cores, cpu.memory_bytes, cpu.threads) == ("Old", (0, 1), 1 << 30, ((0,), (1,)))
+    assert [(cache.level, cache.size_bytes, cache.shared_by_cores) for cache in cpu.caches] == [
+        (3, 8 << 20, 2)
+    ]
+
+
 @pytest.mark.parametrize("name", ["h200x4", "switched_server", "server_with_nics", "bare_vm"])
 def test_a_saved_machine_is_the_machine(name: str, tmp_path: Path) -> None:
     """Catches something that discovery reads and that is not saved."""
