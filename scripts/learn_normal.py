@@ -5,7 +5,8 @@
 Results of one round count beside those of other machines: they only widen what machines vary by. Of the
 published values (validation/published and the studies) those count that fix the same things as one of our
 cases: bandwidths of copies and kernels at 16 MiB and more, where it matters little how a program times; no
-approximate values, no second prints, and no options. The nodes are those of the machine models.
+approximate values, no second prints, and no options. The nodes are those of the machine models, and those of
+which byteways knows the vendors' peaks (validation/references.csv).
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from byteways.run.conduct.recording import record_without_values  # noqa: E402
 from byteways.simulate.library import load as load_model  # noqa: E402
 from byteways.simulate.topology import topology_of  # noqa: E402
 from byteways.topology.model import Topology  # noqa: E402
-from published_values import PublishedValue, load, machines  # type: ignore[import-not-found]  # noqa: E402
+from byteways.topology.nominal import NOMINAL_MACHINES, nominal_topology  # noqa: E402
+from published_values import PublishedValue, load, machines, references  # type: ignore[import-not-found]  # noqa: E402
 from unpack_examples import EXAMPLES, fleet, unpack  # noqa: E402
 
 PLACE = ROOT / "src/byteways/explain/checks" / NORMAL_FILE
@@ -41,10 +43,10 @@ LEAST_BYTES = 16 * 2**20
 
 
 class Sheet:
-    """A node of a machine model as a run without records, to name the settings of published values."""
+    """A node as a run without records, to name the settings of published values."""
 
-    def __init__(self, name: str) -> None:
-        self.topology: Topology = topology_of(load_model(name))
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
         self.manifest: Mapping[str, object] = {"topology": self.topology.to_json()}
         self.records: list[Record] = []
         self.damaged_lines = 0
@@ -84,13 +86,17 @@ def record_of(value: PublishedValue) -> Record:
 def with_published(normal: Normal) -> Normal:
     """Adds the published values, a machine per source and system."""
     nodes, settings = list(normal.machines), dict(normal.settings)
-    for name in machines():
-        sheet = Sheet(name)
-        index = Index(sheet)
+    known = [(topology_of(load_model(name)), load(name)) for name in machines()]
+    known += [
+        (nominal_topology(name), [value for value in references() if value.machine == name])
+        for name in NOMINAL_MACHINES
+    ]
+    for topology, values in known:
+        index = Index(Sheet(topology))
         systems: dict[tuple[str, str], dict[str, list[PublishedValue]]] = defaultdict(
             lambda: defaultdict(list)
         )
-        for value in filter(usable, load(name)):
+        for value in filter(usable, values):
             if key := setting_of(index, record_of(value)):
                 systems[value.source_key, value.system][key].append(value)
         for (source, system), found in systems.items():
@@ -104,7 +110,8 @@ def with_published(normal: Normal) -> Normal:
 
 def _add(settings: dict[str, NormalSetting], key: str, some: list[PublishedValue], place: int) -> None:
     numbers = [value.value for value in some]
-    sample = Sample(place, median(numbers), min(numbers), max(numbers), len(numbers), 0)
+    ends = [end for value in some for end in value.range or (value.value,)]
+    sample = Sample(place, median(numbers), min(ends), max(ends), len(numbers), 0)
     known = settings.get(key)
     counts = COUNTS[some[0].counts]
     family = family_of(record_of(some[0]))

@@ -51,7 +51,8 @@ ROOMS = (
     ),
     Room(
         "topology",
-        "the machine: one discovery source per file (sysfs, SMBIOS, NVML, KFD, AMD SMI, NCCL XML), links, "
+        "the machine: one discovery source per file (sysfs, SMBIOS, NVML, KFD, AMD SMI), "
+        "one reader of other programs' files per file, links, "
         "routes, capacities",
         (CORE,),
     ),

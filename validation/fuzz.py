@@ -1,4 +1,4 @@
-"""Feeds damaged and hostile files to the readers: suites, machine models, studies, run folders, topology XML.
+"""Feeds damaged and hostile files to the readers: suites, machine models, studies, run folders, topologies.
 
     python validation/fuzz.py --minutes 1
     python validation/fuzz.py --case model:812 --keep finds    # one case again, its files kept
@@ -120,16 +120,14 @@ def targets(work: Path) -> list[Target]:
 
         load(str(folder))
 
-    def read_xml(folder: Path) -> None:
-        from byteways.cli.topo import blocks
-        from byteways.topology import nccl_xml, nccl_xml_writer
+    def read_topology(folder: Path) -> None:
+        from byteways.cli.topo import blocks, read
 
-        topology = nccl_xml.read(folder / "topology.xml")
+        topology, _ = read(next(folder.iterdir()))
         blocks(topology)
-        nccl_xml_writer.write(topology)
 
     from byteways.studies import names
-    from byteways.topology import nccl_xml_writer
+    from byteways.topology import machine_saver, nccl_xml_writer, saved_machine
 
     studies = [
         {
@@ -139,6 +137,11 @@ def targets(work: Path) -> list[Target]:
         }
         for name in names()
     ]
+    samples = Path(__file__).parents[1] / "tests/machines/files"
+    topologies = [{one.name: one.read_bytes()} for one in sorted(samples.iterdir())]
+    topologies.append({"topology.xml": nccl_xml_writer.write(run.topology).encode()})
+    saved = saved_machine.fields_of(machine_saver.saved(None, (), range(4)))
+    topologies.append({"saved.json": json.dumps(saved).encode()})
     kept = ("run.json", "measurements.jsonl", "plan.jsonl", "samples.jsonl")
     shown = [{name: (run.path / name).read_bytes() for name in kept[:2]}]
     return [
@@ -157,7 +160,7 @@ def targets(work: Path) -> list[Target]:
             [{**shown[0], "normal.json": learned_of(run), "limits.toml": LIMITS}],
             partial(read_checked, run),
         ),
-        Target("xml", [{"topology.xml": nccl_xml_writer.write(run.topology).encode()}], read_xml),
+        Target("topology", topologies, read_topology),
     ]
 
 
@@ -336,7 +339,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Fuzzes the readers of files.")
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", help="one target alone: suite, model, study, run, show, ask, check or xml")
+    parser.add_argument(
+        "--only", help="one target alone: suite, model, study, run, show, ask, check or topology"
+    )
     parser.add_argument("--case", help="TARGET:NUMBER, to run that one alone and show its traceback")
     parser.add_argument("--keep", type=Path, help="folder for the files of that case")
     arguments = parser.parse_args()

@@ -158,6 +158,19 @@ def damaged_xml(random: Random, content: bytes) -> bytes:
     return text if random.random() < 0.7 else damaged_bytes(random, text)
 
 
+def damaged_text(random: Random, content: bytes) -> bytes:
+    """Lines of words with words changed, lines left out or moved."""
+    lines = content.decode().splitlines(keepends=True)
+    words = content.decode().split()
+    for _ in range(random.choice((1, 1, 2, 6))):
+        at = random.randrange(len(lines))
+        parts = lines[at].split("\t" if "\t" in lines[at] else " ")
+        parts[random.randrange(len(parts))] = str(random.choice((*words, *VALUES)))[:200]
+        lines[at] = random.choice(("\t".join(parts), lines[random.randrange(len(lines))], ""))
+    text = "".join(lines).encode(errors="replace")
+    return text if random.random() < 0.8 else damaged_bytes(random, text)
+
+
 def damaged_csv(random: Random, content: bytes) -> bytes:
     """A table with cells changed."""
     lines = content.decode().splitlines(keepends=True)
@@ -175,4 +188,5 @@ DAMAGE = {
     ".json": lambda random, content: json.dumps(damaged_data(random, json.loads(content))).encode(),
     ".xml": damaged_xml,
     ".csv": damaged_csv,
+    ".txt": damaged_text,
 }

@@ -55,6 +55,15 @@ def load(machine: str) -> list[PublishedValue]:
     return [value for value in _of_studies() if value.machine == machine] + read_values(lines, machine)
 
 
+def references() -> list[PublishedValue]:
+    """What is published of machines that byteways has no model of, with the vendors' peaks of their links.
+
+    Raises:
+        ValueError: a cell is no number or no buffer.
+    """
+    return read_values((FOLDER.parent / "references.csv").read_text(encoding="utf-8").splitlines())
+
+
 @cache
 def _of_studies() -> tuple[PublishedValue, ...]:
     return tuple(value for key in with_values() for value in values_of_study(key))

@@ -112,7 +112,9 @@ def test_words_of_every_machine_open_none(
         raise AssertionError("the machine was probed")
 
     monkeypatch.setattr(verb, "look", look)
-    assert [*answer(capsys, what)] == [what]
+    shown = answer(capsys, what)
+    assert shown[what]
+    assert "probed" not in shown
 
 
 def test_a_machine_that_cannot_be_probed_is_no_error(

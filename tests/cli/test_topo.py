@@ -110,7 +110,7 @@ def test_a_run_folder_shows_its_machine(tmp_path: Path) -> None:
         ("{}", "contains no topology"),
         ("[" * 100_000, "cannot read"),
         ("[1]", "contains no topology"),
-        ("<html/>", "is not an NCCL topology"),
+        ("<html/>", "contains no topology"),
         (None, "cannot read"),
     ],
 )
@@ -122,6 +122,30 @@ def test_files_that_hold_no_machine(text: str | None, said: str, tmp_path: Path)
     with pytest.raises(BytewaysError, match=said) as caught:
         view.read(path)
     assert caught.value.hint
+
+
+def test_a_saved_machine_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Catches a file that --from refuses, output among the data of stdout, and a wish that is dropped."""
+    path = tmp_path / "machine.json"
+    view.topo(save=path)
+    said = capsys.readouterr()
+    assert (said.out, str(path) in said.err) == ("", True)
+    shown, _ = view.read(path)
+    assert shown.names("cpu") == view.this_machine().names("cpu")
+    for other in ({"as_json": True}, {"source": path}, {"machine": "h200-x4"}, {"as_nccl_xml": True}):
+        with pytest.raises(BytewaysError, match="exclude each other") as caught:
+            view.topo(save=path, **other)
+        assert caught.value.hint
+    with pytest.raises(BytewaysError, match="cannot write") as caught:
+        view.topo(save=tmp_path / "none/machine.json")
+    assert caught.value.hint
+
+
+def test_what_a_file_lacks_is_listed() -> None:
+    """Catches nulls whose reasons only JSON has."""
+    topology, _ = view.read(MACHINES / "files/rocm-smi-topo-mi300x8.txt")
+    (block,) = [one for one in view.blocks(topology) if getattr(one, "title", "") == "Left out by the source"]
+    assert any("gpu.memory_bytes of gpu0 to gpu7: format-lacks" in line for line in block.lines)
 
 
 def test_a_machine_that_cannot_be_probed_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

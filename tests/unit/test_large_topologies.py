@@ -15,7 +15,7 @@ from byteways.cli.topo_links import MOST_IN_MATRIX, matrix
 from byteways.errors import BytewaysError
 from byteways.simulate import load
 from byteways.simulate.topology import topology_of
-from byteways.topology import nccl_xml, routes
+from byteways.topology import foreign, routes
 from byteways.topology.model import Device, Link, Topology
 from byteways.topology.routes import link_class, route
 from tests.report import sample_run
@@ -106,10 +106,10 @@ def test_numbers_of_a_file_are_bounded(place: str, number: str) -> None:
         "</gpu></pci></cpu></system>"
     )
     if (place != "count" and not number.isdigit()) or (number == "0" and place != "count"):
-        assert nccl_xml.of(text.encode(), Path("t.xml")).devices  # numbered in order instead
+        assert foreign.of(text.encode(), Path("t.xml")).devices  # numbered in order instead
         return
     with pytest.raises(BytewaysError) as caught:
-        nccl_xml.of(text.encode(), Path("t.xml"))
+        foreign.of(text.encode(), Path("t.xml"))
     assert len(caught.value.cause or "") < 120
 
 

@@ -367,6 +367,15 @@ def test_published_values() -> None:
     assert len(alone) > 50 and min(normal.reference(key).deviation for key in alone) >= 0.05
 
 
+def test_machines_that_nobody_here_has() -> None:
+    """Catches a GPU whose published values are lost, and one of them that counts as measured."""
+    normal = read_normal(None)
+    for model in ("NVIDIA A100-SXM4-80GB", "NVIDIA GB200"):
+        samples = [s for key, one in normal.settings.items() if key.startswith(model) for s in one.samples]
+        assert samples
+        assert all(normal.machines[sample.machine].published for sample in samples)
+
+
 def test_families(tmp_path: Path) -> None:
     """Catches a variation between machines that like settings do not share, or that unlike ones do."""
     builds = [machine(number, 396.0 + 4 * number) for number in range(8)]

@@ -10,6 +10,9 @@ import published_values as published
 from byteways.plan.case import Buffer
 from byteways.plan.memory import MEMORIES
 from byteways.studies import split
+from byteways.studies.values import STATISTICS
+from byteways.topology.capacity import links_between
+from byteways.topology.nominal import nominal_topology
 from simulated_programs import BETWEEN_RANKS
 
 #: Memory kinds that the sources use and that `plan.case` may not name yet.
@@ -46,6 +49,21 @@ def test_keys_are_unique_and_second_prints_name_a_first(machine: str) -> None:
             first = keys[value.same_as]
             assert not first.same_as and first.group == value.group
             assert abs(first.value - value.value) <= first.half_unit + value.half_unit
+
+
+def test_references_are_of_machines_that_byteways_knows_the_peaks_of() -> None:
+    """Would catch a reference without statistic or definition, or beyond its link."""
+    values = published.references()
+    assert len({value.key for value in values}) == len(values)
+    for value in values:
+        topology = nominal_topology(value.machine)
+        assert value.statistic in STATISTICS
+        assert value.counts in published.PUBLISHED_COUNTS
+        assert value.source_key and value.locator and value.system and value.timing
+        arcs = links_between(topology, value.source.device, value.destination.device)
+        assert arcs
+        known = [arc.capacity for arc in arcs if arc.capacity]
+        assert value.value <= min(known) * (2 if value.pattern == "bidirectional" else 1)
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -28,7 +28,7 @@ OTHERS = {
     ("cli/terminal.py", "os.open"): "/dev/null instead of a closed stream",
     ("cli/terminal.py", "os.fdopen"): "standard output that Python left closed",
     ("run/work/worker.py", "write_text"): "/proc/self/oom_score_adj",
-    ("topology/sysfs_writer.py", "write_text"): "the sysfs of a machine model in a private temporary folder",
+    ("topology/sysfs_writer.py", "write_bytes"): "the sysfs of a machine model in a private temporary folder",
     ("topology/sysfs_writer.py", "symlink_to"): "the same",
     ("run/conduct/append_only_file.py", "os.fdopen"): "a descriptor of writing.open_appended()",
     ("run/conduct/process.py", "os.fdopen"): "a descriptor of writing.open_appended()",

@@ -32,6 +32,7 @@ from byteways.simulate import names as machine_names
 from byteways.studies import names as study_names
 from byteways.studies.reading import load as load_study
 from byteways.topology.model import Capabilities, Offer, Topology
+from byteways.topology.nominal import NOMINAL_MACHINES
 from byteways.units import format_size
 
 #: A section of the output: rows with equal keys.
@@ -87,6 +88,10 @@ def list_(
         sections = {name: rows(machine) for name, rows in SECTIONS.items() if what in (None, name)}
     if as_json:
         answer: dict[str, Any] = {**sections}
+        if what == "machines":
+            answer["nominal_machines"] = [
+                {"name": name, "title": one.title} for name, one in NOMINAL_MACHINES.items()
+            ]
         if machine is not None:
             name = simulation.model.name if simulation else None
             answer |= {"simulated": simulation is not None, "machine_model": name}
@@ -316,6 +321,10 @@ def _machine_blocks(rows: SectionRows) -> Sequence[Table | Lines]:
         Table("machines", heads, tuple(_machine_cells(row) for row in rows)),
         Lines("sources by model", named),
         Lines("sources", tuple(sorted(sources))),
+        Lines(
+            "vendors' peaks alone, for byteways topo --machine",
+            tuple(f"{name}: {machine.title}" for name, machine in NOMINAL_MACHINES.items()),
+        ),
     ]
 
 

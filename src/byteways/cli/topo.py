@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from byteways.cli import topo_links
+from byteways.cli import topo_links, topo_saving
 from byteways.cli.device_groups import grouped, names_in_ranges, ranges_of
 from byteways.cli.layout import Lines, numeric, show
 from byteways.cli.terminal import echo
@@ -25,12 +25,28 @@ from byteways.record.simulation_mark import mark_of
 from byteways.run.conduct.simulation import simulation_of
 from byteways.settings import gpus_wanted
 from byteways.system_errors import unusable
-from byteways.topology import nccl_xml, nccl_xml_writer
-from byteways.topology.model import Cache, Device, Nic, Topology
+from byteways.topology import foreign, nccl_xml_writer
+from byteways.topology.model import (
+    FILE_LACKS,
+    FORMAT_LACKS,
+    NOT_STATED,
+    Cache,
+    Device,
+    LeftOut,
+    Nic,
+    Topology,
+)
+from byteways.topology.nominal import NOMINAL_MACHINES, NOMINAL_PEAKS, nominal_mark, nominal_topology
 from byteways.units import format_size
 
+#: Why a property is null, by code.
+_WHY_LACKING = {
+    FORMAT_LACKS: "no file of this format has it",
+    FILE_LACKS: "files of this format may have it",
+    NOT_STATED: "no data sheet states it",
+}
 #: The mark of a simulated machine in XML, which has no place of its own for it.
-_XML_MARK = re.compile(rb"<!-- (SIMULATED [^<>]*) -->\s*<system")
+_XML_MARK = re.compile(rb"<!-- ((?:SIMULATED|NOMINAL) [^<>]*) -->\s*<system")
 
 
 def topo(
@@ -39,15 +55,27 @@ def topo(
         Path | None,
         typer.Option(
             "--from",
-            help="Show the machine of a run folder, a JSON file or an NCCL topology file (XML).",
+            help="Show the machine of a run folder or a file: JSON, saved machine, XML of NCCL, RCCL or "
+            "lstopo, output of nvidia-smi topo -m or rocm-smi --showtopo.",
         ),
     ] = None,
     as_nccl_xml: Annotated[
         bool, typer.Option("--nccl-xml", help="Print the topology as XML for NCCL_TOPO_FILE.")
     ] = False,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--save",
+            help="Write this machine to a file for others, without serial numbers, names and addresses.",
+            metavar="FILE",
+        ),
+    ] = None,
     machine: Annotated[
         str | None,
-        typer.Option("--machine", help="Show a machine model: a name from `list machines` or a TOML file."),
+        typer.Option(
+            "--machine",
+            help="Show a machine model or vendors' peaks: a name from `list machines`, or a TOML file.",
+        ),
     ] = None,
     fault: Annotated[
         list[str] | None, typer.Option("--fault", help="Fault to inject: 'down:gpu0-gpu1'. Repeatable.")
@@ -62,21 +90,34 @@ def topo(
         raise BytewaysError("--json and --nccl-xml exclude each other", hint="byteways topo --nccl-xml")
     if source is not None and machine is not None:
         raise BytewaysError("--from and --machine exclude each other", hint="byteways topo --machine NAME")
-    simulation = simulation_of(machine, fault)
-    if simulation is not None:
-        topology, mark = simulation.topology(), simulation.mark
-    elif source is not None:
+    if save is not None:
+        others = {"--json": as_json, "--nccl-xml": as_nccl_xml, "--from": source, "--machine": machine}
+        if given := next((name for name, value in others.items() if value), None):
+            hint = "byteways topo --save FILE writes this machine"
+            raise BytewaysError(f"--save and {given} exclude each other", hint=hint)
+        topo_saving.save(save)
+        return
+    if source is not None and not fault:
         topology, mark = read(source)
     else:
-        topology, mark = this_machine(), ""
+        topology, mark = _described(machine, fault)
     if as_nccl_xml:
         if mark:
             echo(nccl_xml_writer.comment(mark))
         echo(nccl_xml_writer.write(topology), end="")
     elif as_json:
-        echo(json_text({"simulated": bool(mark), "mark": mark or None, **topology.to_json()}, indent=2))
+        simulated = bool(mark) and topology.read_from != NOMINAL_PEAKS
+        echo(json_text({"simulated": simulated, "mark": mark or None, **topology.to_json()}, indent=2))
     else:
         show(blocks(topology, every=all_devices), mark)
+
+
+def _described(machine: str | None, fault: list[str] | None) -> tuple[Topology, str]:
+    """Returns a machine that is named, or this one, with its mark. Raises BytewaysError."""
+    if machine is not None and machine in NOMINAL_MACHINES and not fault:
+        return nominal_topology(machine), nominal_mark(machine)
+    simulation = simulation_of(machine, fault)
+    return (this_machine(), "") if simulation is None else (simulation.topology(), simulation.mark)
 
 
 def this_machine() -> Topology:
@@ -98,7 +139,7 @@ def this_machine() -> Topology:
 
 
 def read(path: Path) -> tuple[Topology, str]:
-    """Reads the topology from a run folder's manifest, output of `topo --json`, or NCCL XML, by content.
+    """Reads the topology from a run folder's manifest, output of `topo --json`, or a file of another program.
 
     Returns:
         The topology, and the mark of a simulated machine, '' for a real one.
@@ -111,19 +152,17 @@ def read(path: Path) -> tuple[Topology, str]:
         return _topology(path, manifest.get("topology")), mark_of(manifest)
     try:
         content = read_bytes(path, MOST_TOPOLOGY_BYTES)
-        if nccl_xml.is_xml(content):
+        if content.lstrip()[:1] not in (b"{", b"[") or foreign.format_of(content) is not None:
             said = _XML_MARK.search(content)
-            return nccl_xml.of(content, path), said[1].decode(errors="replace") if said else ""
+            return foreign.of(content, path), said[1].decode(errors="replace") if said else ""
         data: Any = decoded(content)
     except OSError as error:
-        raise unusable(f"cannot read {path}", error, "byteways topo --json > FILE") from error
+        raise unusable(f"cannot read {path}", error, foreign.formats_hint()) from error
     except (ValueError, RecursionError) as error:
-        raise BytewaysError(
-            f"cannot read {path}",
-            cause=f"neither JSON nor XML: {error}",
-            hint="byteways topo --json > FILE",
-        ) from error
+        raise BytewaysError(f"cannot read {path}", cause=str(error), hint=foreign.formats_hint()) from error
     topology = _topology(path, data)
+    if topology.read_from == NOMINAL_PEAKS:
+        return topology, nominal_mark(topology.host)
     return topology, str(data.get("mark") or "SIMULATED") if data.get("simulated") else ""
 
 
@@ -134,7 +173,7 @@ def _topology(path: Path, data: Any) -> Topology:
         raise BytewaysError(
             f"{path} contains no topology",
             cause=str(error),
-            hint="name a run folder, or a file made by byteways topo --json or NCCL_TOPO_DUMP_FILE",
+            hint=f"name a run folder, or a file of one of these: {foreign.formats_hint()}",
         ) from error
 
 
@@ -167,6 +206,8 @@ def blocks(topology: Topology, *, every: bool = False) -> list[Table | Lines]:
         shown.extend(topo_links.routed(topology))
     shown.append(Lines("Tree", tuple(topo_links.tree(topology, whole))))
     shown.append(Lines("Sources of the peaks", tuple(f"[{i}] {text}" for text, i in sources.items())))
+    if topology.left_out:
+        shown.append(Lines("Left out by the source", tuple(map(_left_out, topology.left_out))))
     notes = [f"- {note if whole else names_in_ranges(note)}" for note in topology.notes]
     if not whole:
         notes.append(f"- {len(topology.devices)} devices are shown by class; --all-devices shows each")
@@ -242,10 +283,10 @@ def _nic_table(nics: Sequence[Nic]) -> Table:
         (
             nic.name,
             ", ".join((*([nic.port] if nic.port else []), *nic.interfaces)),
-            "up" if nic.up else "down",
+            "unknown" if nic.up is None else "up" if nic.up else "down",
             topo_links.rate(nic.peak_bytes_per_s),
             nic.peak_source,
-            nic.pci_address,
+            nic.pci_address or "unknown",
             nic.home or "unknown",
             ", ".join(nic.nearest_gpus) or "none",
         )
@@ -277,6 +318,13 @@ def _features(devices: Sequence[Device], whole: bool) -> list[str]:
             if fact:
                 facts.setdefault(fact, []).append(device.name)
     return [f"{', '.join(names) if whole else ranges_of(names)}: {fact}" for fact, names in facts.items()]
+
+
+def _left_out(lacking: LeftOut) -> str:
+    """`- gpu.memory_bytes of gpu0-gpu7: format-lacks, as every file of this format`."""
+    of = f" of {ranges_of(lacking.of)}" if lacking.of else ""
+    meaning = _WHY_LACKING.get(lacking.code, "the sources of the peaks say why")
+    return f"- {lacking.what}{of}: {lacking.code}, {meaning}"
 
 
 def _sources(topology: Topology) -> dict[str, int]:

@@ -157,7 +157,8 @@ def tree(topology: Topology, whole: bool = True) -> list[str]:
     lines = []
     for root in roots:
         device = next((device for device in topology.devices if device.name == root), None)
-        domain = f"  NUMA domain {device.numa_domain}" if device and device.kind == "cpu" else ""
+        number = "unknown" if device is None or device.numa_domain is None else device.numa_domain
+        domain = f"  NUMA domain {number}" if device and device.kind == "cpu" else ""
         lines.append(f"{root}{domain}")
         lines.extend(_branches(topology, children, root, "", whole))
     return lines if whole else _shortened(lines)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from byteways.errors import BytewaysError
 from byteways.plan.toml_files import find, read_toml, shipped
 from byteways.simulate.check import read_machine
 from byteways.simulate.model import MachineModel
+from byteways.topology.nominal import NOMINAL_MACHINES
 
 _PACKAGE = "byteways.simulate"
 
@@ -20,7 +22,19 @@ def load(name_or_path: str) -> MachineModel:
     Raises:
         BytewaysError: No such model or file, or the file is invalid; the message then has file, line and key.
     """
+    if name_or_path in NOMINAL_MACHINES:
+        raise BytewaysError(
+            f"{name_or_path} has its vendor's peaks alone, so that nothing can be simulated",
+            hint=f"byteways topo --machine {name_or_path} shows them; byteways list machines has models",
+        )
     text, file = find(name_or_path, shipped(_PACKAGE), "machine", "machines")
+    from byteways.topology import foreign  # not loaded for what comes with byteways
+
+    if (known := foreign.format_of(text.encode())) is not None:
+        raise BytewaysError(
+            f"{name_or_path} is {known.says}, not a machine model: it has no rates to simulate",
+            hint=f"byteways topo --from {name_or_path} shows it; byteways list machines has models",
+        )
     return load_text(text, file=file)
 
 

@@ -88,6 +88,8 @@ def runtime_of(device: Device) -> str:
 PCIE_UNREPORTED = "pcie-unreported"
 #: The speed is one that only an emulated bridge or device of a virtual machine has.
 PCIE_EMULATED = "pcie-emulated"
+#: The source has a speed that is not the link's maximum.
+PCIE_NOT_MAXIMUM = "pcie-not-maximum"
 
 
 @dataclass(frozen=True)
@@ -129,16 +131,31 @@ class Nic:
     """
 
     name: str
-    pci_address: str
+    pci_address: str | None  # None: the file that describes the machine leaves it out
     interfaces: tuple[str, ...] = ()  # the kernel's names: "eth0", "hsn0"
     port: str | None = None  # its name among RDMA devices: "mlx5_0"
     guid: str | None = None  # of the RDMA device, as the kernel writes it
     numa_domain: int | None = None
     home: str | None = None  # CPU device of its PCIe root
     nearest_gpus: tuple[str, ...] = ()
-    up: bool = True
+    up: bool | None = True  # None: the file that describes the machine leaves it out
     peak_bytes_per_s: float | None = None
     peak_source: str = ""
+
+
+#: Why a property is null: no file of the format has it, or this file lacks it where others have it.
+FORMAT_LACKS, FILE_LACKS = "format-lacks", "file-lacks"
+#: … or no data sheet of the vendor has it: the builder of a node decides.
+NOT_STATED = "not-stated"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A property that is null since what describes the machine leaves it out."""
+
+    what: str  # "gpu.memory_bytes", "pcie.peak_bytes_per_s"; "nics": all of them
+    code: str  # FORMAT_LACKS, FILE_LACKS, NOT_STATED; of a PCI Express link one of PCIE_…
+    of: tuple[str, ...] = ()  # devices, or links "gpu0<>cpu0"
 
 
 @dataclass(frozen=True)
@@ -154,6 +171,8 @@ class Topology:
     host_memory_limit_source: str = "the speed of its modules is not reported"
     nics: tuple[Nic, ...] = ()  # not devices: no buffer is on one
     hosts: tuple[str, ...] = ()  # of a simulated machine of several equal hosts; the devices are those of one
+    read_from: str | None = None  # format of the file that it was read from; None: discovered
+    left_out: tuple[LeftOut, ...] = ()  # what that file lacks
 
     @cached_property
     def derived(self) -> dict[Callable[..., Any], dict[tuple[Any, ...], Any]]:
@@ -187,7 +206,11 @@ class Topology:
         return next(near, cpus[0]).name
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """Returns JSON data; a machine that was discovered has no `read_from` and `left_out`."""
+        data = asdict(self)
+        if self.read_from is None:
+            del data["read_from"], data["left_out"]
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Topology:

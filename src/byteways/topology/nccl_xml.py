@@ -17,21 +17,20 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
 
-from byteways.errors import BytewaysError
-from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
 from byteways.topology import link_rates
 from byteways.topology.foreign_numbers import (
     MOST_BUNDLE,
     MOST_DEVICE,
-    MOST_LOGICAL_CPUS,
     MOST_MEGABYTES_PER_S,
+    check_count,
+    cores_of_mask,
     whole,
 )
+from byteways.topology.foreign_text import FormatError, at_line, parse_xml
 from byteways.topology.kfd import pci_model
 from byteways.topology.links import NVSWITCH, Graph, add_pcie, narrower
 from byteways.topology.model import Device, Link, Topology
@@ -61,6 +60,7 @@ _UNKNOWN = PcieLink(0, 0)
 class _Found:
     """Data collected while walking the elements."""
 
+    lines: Mapping[ET.Element, int]
     graph: Graph = field(default_factory=Graph)
     gpus: list[tuple[ET.Element, str, str]] = field(default_factory=list)  # element, address, CPU device
     devices: dict[str, ET.Element] = field(default_factory=dict)  # `pci` elements of GPUs by address
@@ -72,88 +72,22 @@ class _Found:
     drawn: set[frozenset[str]] = field(default_factory=set)  # pairs of GPUs whose bundle is there
     bare: int = 0  # GPUs without <gpu>
 
-
-class ForeignFormatError(ValueError):
-    """XML of a known format other than NCCL's; `hint` says how to get a topology."""
-
-    def __init__(self, what: str, hint: str) -> None:
-        super().__init__(what)
-        self.hint = hint
-
-
-class _NoDoctype(ET.TreeBuilder):
-    """Rejects document types, and so entities that expand without limit."""
-
-    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        if name == "topology" and (system or "").startswith("hwloc"):
-            raise _hwloc()
-        raise ValueError("it declares a document type, which no topology needs")
-
-
-def _hwloc() -> ForeignFormatError:
-    """lstopo writes `<!DOCTYPE topology SYSTEM "hwloc2.dtd">`, hwloc 1 `hwloc.dtd`; both may be left out."""
-    return ForeignFormatError(
-        "it is a topology of hwloc (lstopo), which byteways does not read",
-        "on that machine: byteways topo --json > FILE, or run an NCCL or RCCL program with "
-        "NCCL_TOPO_DUMP_FILE set",
-    )
-
-
-def is_xml(content: bytes) -> bool:
-    """Whether the content of a file is XML, not JSON."""
-    return content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
-
-
-def read(path: Path) -> Topology:
-    """Reads the topology in a file.
-
-    Raises:
-        BytewaysError: The file cannot be read, is malformed, or describes no machine.
-    """
-    try:
-        content = read_bytes(path, MOST_TOPOLOGY_BYTES)
-    except OSError as error:
-        raise BytewaysError(f"cannot read {path}", cause=str(error), hint="byteways topo --help") from error
-    return of(content, path)
-
-
-def of(content: bytes, path: Path) -> Topology:
-    """Parses a file's content. Raises BytewaysError like read()."""
-    try:
-        return parse(content, path.stem)
-    except (ET.ParseError, ValueError, LookupError, RecursionError) as error:
-        hint = "to write one, run any NCCL or RCCL program with NCCL_TOPO_DUMP_FILE set"
-        raise BytewaysError(
-            f"{path} is not an NCCL topology",
-            cause=str(error),
-            hint=error.hint if isinstance(error, ForeignFormatError) else hint,
-        ) from error
+    def line(self, element: ET.Element) -> int | None:
+        """Returns the line of an element; None for one that stands for what the file leaves out."""
+        return self.lines.get(element)
 
 
 def parse(content: bytes, host: str) -> Topology:
-    """Parses a file's content.
-
-    Raises:
-        ET.ParseError: Malformed XML.
-        ValueError: Well-formed, but not a topology; the text says why.
-        LookupError: Its encoding is unknown.
-        RecursionError: It is nested deeper than any machine.
-    """
-    parser = ET.XMLParser(target=_NoDoctype())
-    parser.feed(content)
-    system: ET.Element = parser.close()
-    if system.tag == "topology" and system.find("object") is not None:
-        raise _hwloc()
-    if system.tag != "system":
-        raise ValueError(f"its root is <{system.tag}> where <system> is expected")
-    found = _Found()
+    """Parses a file's content. Raises FormatError, with the line, if it is no topology."""
+    system, lines = parse_xml(content)
+    found = _Found(lines)
     elements = _one_host(system, found)
     if not elements:
-        raise ValueError("<system> has no <cpu>")
-    cpus = _named(elements, "numaid", "cpu")
+        raise FormatError("<system> has no <cpu>", lines[system])
+    cpus = _named(elements, "numaid", "cpu", found)
     for name, element in cpus.items():
         _walk(element, found, name, name, _UNKNOWN)
-    numbered = _named([gpu for gpu, _, _ in found.gpus], "dev", "gpu")
+    numbered = _named([gpu for gpu, _, _ in found.gpus], "dev", "gpu", found)
     found.names.update({address: name for name, (_, address, _) in zip(numbered, found.gpus, strict=True)})
     _rename(found)
     for (element, address, cpu), name in zip(found.gpus, numbered, strict=True):
@@ -162,7 +96,7 @@ def parse(content: bytes, host: str) -> Topology:
         source = "the file has no rate between NUMA domains"
         found.graph.links.append(Link(a, b, "numa", 1, None, None, None, source, "NUMA"))
     _add_notes(found)
-    devices = [_cpu_device(name, element) for name, element in cpus.items()]
+    devices = [_cpu_device(name, element, found.line(element)) for name, element in cpus.items()]
     domains = {device.name: device.numa_domain for device in devices}
     gpus = [
         _gpu_device(name, element, found.devices[address], address, domains[cpu])
@@ -191,13 +125,19 @@ def _one_host(system: ET.Element, found: _Found) -> list[ET.Element]:
     return [element for element in cpus if element.get("host_hash", "") == hosts[0]]
 
 
-def _named(elements: Sequence[ET.Element], attribute: str, prefix: str) -> dict[str, ET.Element]:
+def _named(
+    elements: Sequence[ET.Element], attribute: str, prefix: str, within: _Found
+) -> dict[str, ET.Element]:
     """Names elements by their numbers, or in order if these are not unique."""
+    check_count(len(elements), f"<{prefix}>")
     numbers = [element.get(attribute, "") for element in elements]
     if len(set(numbers)) < len(numbers) or not all(number.isdigit() for number in numbers):
         numbers = [str(index) for index in range(len(elements))]
-    found = [whole(number, f"the number of a <{prefix}>", 0, MOST_DEVICE) for number in numbers]
-    return {f"{prefix}{number}": one for number, one in zip(found, elements, strict=True)}
+    named = {}
+    for number, one in zip(numbers, elements, strict=True):
+        with at_line(within.line(one)):
+            named[f"{prefix}{whole(number, f'the number of a <{prefix}>', 0, MOST_DEVICE)}"] = one
+    return named
 
 
 def _walk(element: ET.Element, found: _Found, cpu: str, above: str, carried: PcieLink) -> None:
@@ -247,9 +187,9 @@ def _add_pci(pci: ET.Element, found: _Found, cpu: str, above: str, carried: Pcie
 def _add_device(pci: ET.Element, gpus: list[ET.Element], found: _Found, cpu: str, address: str) -> None:
     """Adds a GPU. Several `gpu` of one device are ranks that share it, or its partitions (`mlopart`)."""
     if not address:
-        raise ValueError("a <pci> that holds a <gpu> has no busid")
+        raise FormatError("a <pci> that holds a <gpu> has no busid", found.line(pci))
     if address in found.devices:
-        raise ValueError(f"two <gpu> have the address {address}")
+        raise FormatError(f"two <gpu> have the address {address}", found.line(pci))
     if len(gpus) > 1:
         found.graph.notes.append(f"{address}: {len(gpus)} ranks or partitions of one GPU, shown as one")
     found.bare += not gpus
@@ -269,13 +209,14 @@ def _add_fabric(gpu: ET.Element, address: str, name: str, cpu: str, found: _Foun
     to_switch = 0
     drawn = set()
     for element in gpu:
-        if element.tag == "c2c":
-            found.graph.links.append(_c2c(element, name, cpu))
-            continue
-        if element.tag not in ("nvlink", "xgmi"):
+        if element.tag not in ("c2c", "nvlink", "xgmi"):
             found.unknown[element.tag, "gpu"] += 1
             continue
-        target, count = canonical_address(element.get("target", "")), _count(element)
+        with at_line(found.line(element)):
+            if element.tag == "c2c":
+                found.graph.links.append(_c2c(element, name, cpu))
+                continue
+            target, count = canonical_address(element.get("target", "")), _count(element)
         peer = found.names.get(target)
         if peer is not None and frozenset((name, peer)) not in found.drawn:
             drawn.add(frozenset((name, peer)))
@@ -366,18 +307,20 @@ def _add_notes(found: _Found) -> None:
         notes.append("older RCCL writes count 1 for xGMI bundles of any width, so peaks may be too low")
 
 
-def _cpu_device(name: str, element: ET.Element) -> Device:
+def _cpu_device(name: str, element: ET.Element, line: int | None) -> Device:
     numa = element.get("numaid", "")
     words = [element.get("vendor", "unknown processor")]
     for key, label in (("familyid", "family"), ("modelid", "model")):
         if element.get(key):
             words.append(f"{label} {element.get(key)}")
+    with at_line(line):
+        cores = cores_of_mask(element.get("affinity", ""))
     return Device(
         name,
         "cpu",
         " ".join(words),
         numa_domain=int(name[3:]) if numa.isdigit() else None,
-        cores=_cores(element.get("affinity", "")),
+        cores=cores,
         memory_peak_source="the file does not describe memory",
         architecture=element.get("arch"),
     )
@@ -395,14 +338,3 @@ def _gpu_device(
         memory_peak_source="the file does not describe memory",
         architecture=_architecture(element),
     )
-
-
-def _cores(mask: str) -> tuple[int, ...]:
-    """Parses a hexadecimal mask in words of 32 bits, highest first: `00000001,00000003` is (0, 1, 32)."""
-    if len(mask) > MOST_LOGICAL_CPUS // 2:
-        raise ValueError("an affinity is longer than the core mask of any machine")
-    try:
-        bits = int("".join(word.removeprefix("0x").zfill(8) for word in mask.split(",")) or "0", 16)
-    except ValueError as error:
-        raise ValueError(f'affinity="{mask}" is not a core mask') from error
-    return tuple(index for index in range(bits.bit_length()) if bits >> index & 1)

@@ -73,7 +73,7 @@ def add_nics(
     by_number = {domain.domain: name for name, domain in domains.items()}
     placed = []
     for nic in nics:
-        path = read_path(sysfs, nic.pci_address)
+        path = read_path(sysfs, nic.pci_address) if nic.pci_address else None
         if path is not None and virtual_machine:
             path = replace(path, bridges=())
         home = by_number.get(-1 if nic.numa_domain is None else nic.numa_domain)
@@ -99,7 +99,7 @@ def add_nics(
 
 def _extends_speed(sysfs: Path, nic: Nic, near: Sequence[Gpu]) -> bool:
     """Whether this is a Slingshot NIC at a GPU whose link to it runs in extended speed mode."""
-    vendor = read_text(sysfs / "bus/pci/devices" / nic.pci_address / "vendor")
+    vendor = read_text(sysfs / "bus/pci/devices" / (nic.pci_address or "") / "vendor")
     return vendor == SLINGSHOT and any((gpu.architecture or "").startswith(_ESM_GPUS) for gpu in near)
 
 
@@ -108,7 +108,7 @@ def nic_of(topology: Topology, device: str) -> Nic | None:
 
     For a GPU one that shares a PCI Express switch with it, then one of its NUMA domain, then the fastest.
     """
-    up = [nic for nic in topology.nics if nic.up]
+    up = [nic for nic in topology.nics if nic.up is not False]
     home = device
     if topology.device(device).kind == "gpu":
         near = [nic for nic in up if device in nic.nearest_gpus]

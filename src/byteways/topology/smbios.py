@@ -7,7 +7,7 @@ Reference Specification 3.7, sections 6.1.2 and 7.18. Channels: Linux, Documenta
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +65,20 @@ def memory_rate(sysfs: Path, *, virtual_machine: bool) -> MemoryRate:
         return MemoryRate(rate, f"{channels} channels × 64 bit × {speed} (EDAC, SMBIOS)")
     rate = sum(module.bytes_per_s for module in modules)
     return MemoryRate(rate, f"{len(modules)} modules, at most one per channel, {speed} (SMBIOS)")
+
+
+def tables_of(modules: Iterable[Module]) -> bytes:
+    """Returns firmware tables with these modules and nothing else: neither serial numbers nor makers."""
+    tables = b""
+    for module in modules:
+        structure = bytearray(_EXTENDED[_CONFIGURED] + 4)
+        structure[0], structure[1] = _MEMORY_DEVICE, len(structure)
+        structure[_DATA_WIDTH : _DATA_WIDTH + 2] = module.data_bits.to_bytes(2, "little")
+        structure[_SIZE : _SIZE + 2] = (1).to_bytes(2, "little")  # not 0: a module is there
+        structure[_CONFIGURED : _CONFIGURED + 2] = _SEE_EXTENDED.to_bytes(2, "little")
+        structure[_EXTENDED[_CONFIGURED] :] = int(module.transfers_per_s / 1e6).to_bytes(4, "little")
+        tables += bytes(structure) + b"\0\0"
+    return tables
 
 
 def read_modules(tables: bytes) -> Iterator[Module]:

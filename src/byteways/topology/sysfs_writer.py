@@ -137,18 +137,20 @@ def write_tree(folder: Path, machine: MachineSpec) -> None:
         _write_cpu(sysfs, number, cpu, machine)
     memory = sum(cpu.memory_bytes for cpu in machine.cpus) // 1024
     flags = "fpu hypervisor" if machine.virtual else "fpu"
-    _write(folder / "proc/cpuinfo", f"processor\t: 0\nmodel name\t: {machine.processor}\nflags\t\t: {flags}")
-    _write(folder / "proc/meminfo", f"MemTotal:       {memory} kB")
+    write_file(
+        folder / "proc/cpuinfo", f"processor\t: 0\nmodel name\t: {machine.processor}\nflags\t\t: {flags}"
+    )
+    write_file(folder / "proc/meminfo", f"MemTotal:       {memory} kB")
     for number, gpu in enumerate(machine.gpus):
         _write_pci(sysfs, number, gpu)
     for nic in machine.nics:
         _write_nic(sysfs, nic)
     if any(gpu.architecture.startswith("gfx") for gpu in machine.gpus):
-        _write(sysfs / "module/amdgpu/parameters/noretry", str(machine.noretry))
+        write_file(sysfs / "module/amdgpu/parameters/noretry", str(machine.noretry))
         for number, cpu in enumerate(machine.cpus):
             place = sysfs / kfd.NODES / str(number)
-            _write(place / "gpu_id", "0")
-            _write(place / "name", "")
+            write_file(place / "gpu_id", "0")
+            write_file(place / "name", "")
             _properties(place, {"cpu_cores_count": len(cpu.cores), "simd_count": 0})
             bank = {"heap_type": 0, "size_in_bytes": cpu.memory_bytes}
             _properties(place / "mem_banks/0", bank)
@@ -168,13 +170,14 @@ def _check(machine: MachineSpec, name: str) -> None:
         raise ValueError(f"a link names {name}, which the machine does not have")
 
 
-def _write(path: Path, text: str) -> None:
+def write_file(path: Path, content: str | bytes) -> None:
+    """Writes a file of the tree with the folders above it. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{text}\n")
+    path.write_bytes(content if isinstance(content, bytes) else f"{content}\n".encode())
 
 
 def _properties(place: Path, values: dict[str, int]) -> None:
-    _write(place / "properties", "\n".join(f"{name} {value}" for name, value in values.items()))
+    write_file(place / "properties", "\n".join(f"{name} {value}" for name, value in values.items()))
 
 
 def _write_cpu(sysfs: Path, number: int, cpu: CpuSpec, machine: MachineSpec) -> None:
@@ -182,9 +185,9 @@ def _write_cpu(sysfs: Path, number: int, cpu: CpuSpec, machine: MachineSpec) -> 
     distances = [10 if other == number else 12 for other in range(len(machine.cpus))]
     if machine.distances:
         distances = list(machine.distances[number])
-    _write(folder / "cpulist", ",".join(str(core) for core in cpu.cores))
-    _write(folder / "distance", " ".join(str(distance) for distance in distances))
-    _write(folder / "meminfo", f"Node {number} MemTotal:       {cpu.memory_bytes // 1024} kB")
+    write_file(folder / "cpulist", ",".join(str(core) for core in cpu.cores))
+    write_file(folder / "distance", " ".join(str(distance) for distance in distances))
+    write_file(folder / "meminfo", f"Node {number} MemTotal:       {cpu.memory_bytes // 1024} kB")
     # Of the first core only: discovery reads no other, and writing 128 cores would take a second.
     for index, cache in enumerate(cpu.caches):
         shared = ",".join(str(core) for core in cpu.cores[: cache.shared_by or len(cpu.cores)])
@@ -196,7 +199,7 @@ def _write_cpu(sysfs: Path, number: int, cpu: CpuSpec, machine: MachineSpec) -> 
             "coherency_line_size": "64",
         }
         for name, text in values.items():
-            _write(sysfs / f"devices/system/cpu/cpu{cpu.cores[0]}/cache/index{index}/{name}", text)
+            write_file(sysfs / f"devices/system/cpu/cpu{cpu.cores[0]}/cache/index{index}/{name}", text)
 
 
 def _write_pci(sysfs: Path, number: int, gpu: GpuSpec) -> None:
@@ -206,15 +209,15 @@ def _write_pci(sysfs: Path, number: int, gpu: GpuSpec) -> None:
     kind = ("0x1002" if amd else "0x10de", "0x038000" if amd else "0x030200")
     folder = _write_chain(sysfs, (*gpu.bridges, device), gpu, kind)
     if amd:
-        _write(folder / "product_name", gpu.model)
+        write_file(folder / "product_name", gpu.model)
         for word, mode in (("compute", gpu.compute_partition), ("memory", gpu.memory_partition)):
             if mode:
-                _write(folder / f"current_{word}_partition", mode)
+                write_file(folder / f"current_{word}_partition", mode)
         if gpu.partition_modes:
-            _write(folder / "available_compute_partition", ", ".join(gpu.partition_modes))
+            write_file(folder / "available_compute_partition", ", ".join(gpu.partition_modes))
         if gpu.power_limit_watts:
-            _write(folder / "hwmon/hwmon0/power1_cap_default", str(gpu.power_limit_watts * 1_000_000))
-        _link(sysfs / f"class/drm/card{number}/device", folder)
+            write_file(folder / "hwmon/hwmon0/power1_cap_default", str(gpu.power_limit_watts * 1_000_000))
+        write_link(sysfs / f"class/drm/card{number}/device", folder)
 
 
 def _write_nic(sysfs: Path, nic: NicSpec) -> None:
@@ -222,15 +225,15 @@ def _write_nic(sysfs: Path, nic: NicSpec) -> None:
     folder = _write_chain(sysfs, (*nic.bridges, nic.pci_address), nic, (nic.vendor, "0x020000"))
     if nic.interface:
         place = sysfs / "class/net" / nic.interface
-        _write(place / "speed", str(nic.speed_mbits))
-        _write(place / "operstate", "up" if nic.up else "down")
-        _link(place / "device", folder)
+        write_file(place / "speed", str(nic.speed_mbits))
+        write_file(place / "operstate", "up" if nic.up else "down")
+        write_link(place / "device", folder)
     if nic.port:
         place = sysfs / "class/infiniband" / nic.port
-        _write(place / "node_guid", f"0000:{nic.pci_address.replace(':', '')[:4]}:0000:0001")
-        _write(place / "ports/1/rate", nic.port_rate)
-        _write(place / "ports/1/state", "4: ACTIVE" if nic.up else "1: DOWN")
-        _link(place / "device", folder)
+        write_file(place / "node_guid", f"0000:{nic.pci_address.replace(':', '')[:4]}:0000:0001")
+        write_file(place / "ports/1/rate", nic.port_rate)
+        write_file(place / "ports/1/state", "4: ACTIVE" if nic.up else "1: DOWN")
+        write_link(place / "device", folder)
 
 
 def _write_chain(sysfs: Path, chain: tuple[str, ...], spec: GpuSpec | NicSpec, kind: tuple[str, str]) -> Path:
@@ -241,16 +244,17 @@ def _write_chain(sysfs: Path, chain: tuple[str, ...], spec: GpuSpec | NicSpec, k
         folder = sysfs.joinpath("devices/pci0000:00", *chain[:depth])
         vendor, device_class = kind if depth == len(chain) else ("0x1022", "0x060400")
         for which in ("max", "current"):
-            _write(folder / f"{which}_link_speed", f"{speed:.1f} GT/s PCIe")
-            _write(folder / f"{which}_link_width", str(spec.pcie_width))
-        _write(folder / "numa_node", str(spec.cpu))
-        _write(folder / "vendor", vendor)
-        _write(folder / "class", device_class)
-        _link(sysfs / "bus/pci/devices" / address, folder)
+            write_file(folder / f"{which}_link_speed", f"{speed:.1f} GT/s PCIe")
+            write_file(folder / f"{which}_link_width", str(spec.pcie_width))
+        write_file(folder / "numa_node", str(spec.cpu))
+        write_file(folder / "vendor", vendor)
+        write_file(folder / "class", device_class)
+        write_link(sysfs / "bus/pci/devices" / address, folder)
     return folder
 
 
-def _link(place: Path, target: Path) -> None:
+def write_link(place: Path, target: Path) -> None:
+    """Writes a link to a folder of the tree unless it exists. Raises OSError."""
     place.parent.mkdir(parents=True, exist_ok=True)
     if not place.is_symlink():
         place.symlink_to(target.resolve())
@@ -269,8 +273,8 @@ def _write_node(sysfs: Path, number: int, gpu: GpuSpec, machine: MachineSpec) ->
         if other != number:
             link = _peer_link(number, other, machine)
             (links if link["type"] == _TYPE_OF_KIND["xgmi"] else peers).append(link)
-    _write(place / "gpu_id", str(1000 + number))
-    _write(place / "name", gpu.architecture)
+    write_file(place / "gpu_id", str(1000 + number))
+    write_file(place / "name", gpu.architecture)
     _properties(
         place,
         {
@@ -320,7 +324,7 @@ def _write_gpu_cache(place: Path, cache: CacheSpec, gpu: GpuSpec) -> None:
         "type": _CACHE_TYPES[cache.kind],
         "sibling_map": ",".join("1" if unit < shared else "0" for unit in range(units)),
     }
-    _write(place / "properties", "\n".join(f"{name} {value}" for name, value in values.items()))
+    write_file(place / "properties", "\n".join(f"{name} {value}" for name, value in values.items()))
 
 
 def _entry(to_node: int, kind: str, weight: int, least: int, most: int) -> dict[str, int]:
