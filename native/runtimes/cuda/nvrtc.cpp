@@ -7,8 +7,15 @@
 namespace byteways::cuda {
 namespace {
 
-constexpr const char* kHint =
-    "pip install 'byteways[cuda]' brings NVRTC, or set BYTEWAYS_LIBNVRTC to its file";
+// The CUDA version of the NVRTC that the extra `cuda` brings; `cuda12` brings the one before.
+constexpr int kExtraMajor = 13;
+
+// A driver of an earlier CUDA loads no code of a later compiler.
+std::string hint_for(int driver_major) {
+  const bool earlier = driver_major > 0 && driver_major < kExtraMajor;
+  return std::string("pip install 'byteways[") + (earlier ? "cuda12" : "cuda") +
+         "]' brings NVRTC, or set BYTEWAYS_LIBNVRTC to its file";
+}
 
 // Sonames by CUDA major version; 11.2 is used by all later 11.x.
 const std::pair<int, const char*> kSonames[] = {
@@ -38,7 +45,7 @@ Nvrtc::Nvrtc(const std::vector<std::string>& directories, int driver_major, cons
   const Library library =
       Library::open(sonames_for(driver_major), directories, "BYTEWAYS_LIBNVRTC", simulator, report_);
   if (!library) {
-    if (report_.hint.empty()) report_.hint = kHint;
+    if (report_.hint.empty()) report_.hint = hint_for(driver_major);
     return;
   }
   table_.bind(library, report_);
@@ -46,7 +53,7 @@ Nvrtc::Nvrtc(const std::vector<std::string>& directories, int driver_major, cons
   if (table_.get_version && table_.get_version(&major, &minor) == 0)
     report_.version = std::to_string(major) + "." + std::to_string(minor);
   report_.usable = gpu::complete(report_);
-  if (!report_.usable) report_.hint = kHint;
+  if (!report_.usable || (driver_major > 0 && major > driver_major)) report_.hint = hint_for(driver_major);
 }
 
 std::vector<int> Nvrtc::architectures() const {
