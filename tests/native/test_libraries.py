@@ -180,6 +180,25 @@ def test_nvrtc_too_old(folder: Path, use_driver: pytest.MonkeyPatch) -> None:
         assert "pip install 'byteways[cuda12]'" in reports()["nvrtc"].hint
 
 
+def test_nvrtc_that_suits_the_driver_is_preferred(
+    folder: Path, use_driver: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Catches NVRTC 13 in the first folder being taken for a driver of CUDA 12, and no last resort."""
+    made = fake.build(folder, "nvrtc.def", ["nvrtcGetPTX"])
+    for name in ("first/libnvrtc.so.13", "second/libnvrtc.so.12"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(made.read_bytes())
+    both = [str(tmp_path / "first"), str(tmp_path / "second")]
+    for version, folders, wanted in (
+        ("12080", both, "so.12"),
+        ("13000", both, "so.13"),
+        ("12080", both[:1], "so.13"),
+    ):
+        use_driver.setenv("FAKE_VERSION", version)
+        report = reports(library_directories=folders)["nvrtc"]
+        assert report.path.endswith(wanted) and not report.reason.startswith("not found")
+
+
 def test_nvrtc_newer_than_the_driver(folder: Path, use_driver: pytest.MonkeyPatch) -> None:
     """Catches a doctor that is content with a compiler of which the driver loads nothing."""
     use_driver.setenv("FAKE_NVRTC", "13")

@@ -19,15 +19,27 @@ std::string hint_for(int driver_major) {
 
 // Sonames by CUDA major version; 11.2 is used by all later 11.x.
 const std::pair<int, const char*> kSonames[] = {
-    {13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}, {11, "libnvrtc.so.11.2"}, {0, "libnvrtc.so"}};
+    {13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}, {11, "libnvrtc.so.11.2"}};
 
-// A driver loads code from compilers of its own or an earlier major version; newer ones are the last resort.
-std::vector<std::string> sonames_for(int driver_major) {
-  std::vector<std::string> names, later;
+// A driver loads code from compilers of its own or an earlier major version. Such a compiler in any folder is
+// better than a newer one, or one of unknown version, in the first.
+Library open_library(const std::vector<std::string>& directories, int driver_major,
+                     const std::string& simulator, LibraryReport& report) {
+  constexpr int kOldest = 11;  // the driver that is required; an older one is refused elsewhere
+  std::vector<std::string> suitable, others = {"libnvrtc.so"};
   for (const auto& [major, name] : kSonames)
-    (driver_major > 0 && major > driver_major ? later : names).push_back(name);
-  names.insert(names.end(), later.begin(), later.end());
-  return names;
+    (driver_major > 0 && major > std::max(driver_major, kOldest) ? others : suitable).push_back(name);
+  const char* variable = "BYTEWAYS_LIBNVRTC";
+  Library library = Library::open(suitable, directories, variable, simulator, report);
+  // A hint: the variable was set, and is the only place to search.
+  if (library || !simulator.empty() || !report.hint.empty()) return library;
+  LibraryReport second = report;
+  library = Library::open(others, directories, variable, simulator, second);
+  report.searched = second.searched;
+  if (!library) return library;
+  report = second;
+  report.reason.clear();
+  return library;
 }
 
 int architecture_number(const std::string& architecture) {
@@ -42,8 +54,7 @@ int architecture_number(const std::string& architecture) {
 
 Nvrtc::Nvrtc(const std::vector<std::string>& directories, int driver_major, const std::string& simulator)
     : RuntimeCompiler("nvrtc", "NVRTC") {
-  const Library library =
-      Library::open(sonames_for(driver_major), directories, "BYTEWAYS_LIBNVRTC", simulator, report_);
+  const Library library = open_library(directories, driver_major, simulator, report_);
   if (!library) {
     if (report_.hint.empty()) report_.hint = hint_for(driver_major);
     return;
