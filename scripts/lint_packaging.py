@@ -37,7 +37,7 @@ import sys
 from spython.main.parse.parsers import SingularityParser
 stages = SingularityParser(sys.argv[1]).parse()
 final = list(stages.values())[-1] if isinstance(stages, dict) else stages
-if not (final.fromHeader and final.install and final.cmd or final.entrypoint):
+if not (final.fromHeader and final.install and (final.cmd or final.entrypoint)):
     sys.exit("the last stage lacks From, %post or %runscript")
 """
 RECIPE = PACKAGING / "conda"
