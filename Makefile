@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run wheel examples pictures test test-bare test-hosts test-slow mutants notebooks lint lint-page format clean
+.PHONY: help setup develop run wheel examples pictures test test-bare test-wheel test-aarch64 test-hosts test-slow mutants notebooks lint lint-page lint-packaging format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -39,9 +39,9 @@ run: ## setup, then measure this machine (ARGS='full --budget 600' for more)
 	@+$(LOCKED) $(VENV)/installed
 	@$(BIN)/byteways run $(ARGS)
 
-wheel: ## build the sdist and a wheel for glibc 2.28 into dist (PYTHONS='python3.10 python3.12' for several)
+wheel: ## build the sdist and a wheel for glibc 2.28 into dist (PYTHONS='python3.10 python3.12' MACHINES='x86_64 aarch64')
 	@+$(LOCKED) $(VENV)/releasing
-	@$(BIN)/python scripts/build_wheels.py $(PYTHONS)
+	@$(BIN)/python scripts/build_wheels.py $(MACHINES:%=--machine %) $(PYTHONS)
 
 examples: $(VENV)/tools ## unpack the recorded runs of examples/recorded below examples
 	@$(BIN)/python scripts/unpack_examples.py
@@ -54,6 +54,12 @@ test: develop ## setup, then all tests but slow ones and those on GPUs (ARGS='-k
 
 test-bare: ## `make run` and `make test` on a machine with Python, a compiler and make alone; needs root (RELEASE=bookworm)
 	@scripts/bare_machine.sh $(or $(RELEASE),trixie)
+
+test-wheel: ## install the wheel of dist where Python is and no compiler, and run it; needs root (RELEASE=bookworm)
+	@PACKAGES=python3,python3-venv DIST=dist scripts/bare_machine.sh $(or $(RELEASE),trixie) scripts/try_wheel.sh
+
+test-aarch64: ## import the aarch64 wheel of dist and simulate with it under qemu-user; needs root
+	@scripts/try_aarch64.sh
 
 test-hosts: develop ## setup, then tests between network namespaces as hosts; needs root (ARGS='-k sixty' for 64 hosts)
 	@test "$$(id -u)" = 0 || { echo "network namespaces need root: sudo make test-hosts" >&2; exit 1; }
@@ -84,6 +90,9 @@ lint-page: ## types of the report's scripts; needs the TypeScript compiler (Debi
 	echo "hint: apt-get install node-typescript" >&2; exit 1; }
 	tsc --project tsconfig.json
 
+lint-packaging: develop ## workflow, containers and recipes, each by its own tool from PyPI (ARGS=--all: each tool must install)
+	@$(BIN)/python scripts/lint_packaging.py $(ARGS)
+
 format: develop ## rewrite all sources the way `make lint` wants them
 	@$(BIN)/clang-format -i $(CPP)
 	$(BIN)/ruff check --fix . ; status=$$?; $(BIN)/ruff format . && exit $$status
@@ -100,9 +109,9 @@ $(VENV)/tools: scripts/check_tools.sh
 $(VENV)/installed: $(VENV)/tools pyproject.toml $(NATIVE)
 	@echo "Building the native core with $$(cat $<) (a minute and a half on two cores the first time)"
 	@CXX=$$(cat $<) $(INSTALL) --no-build-isolation --editable .
-	@if sh scripts/find_driver.sh; then $(INSTALL) 'byteways[cuda]'; \
+	@if extra=$$(sh scripts/find_driver.sh); then $(INSTALL) "byteways[$$extra]"; \
 	else echo "No NVIDIA driver here, and so no NVRTC. For nodes with NVIDIA GPUs add it:" \
-	  "$(BIN)/python -m pip install 'nvidia-cuda-nvrtc>=12.8'"; fi
+	  "$(BIN)/python -m pip install 'byteways[cuda]' (drivers before 580: 'byteways[cuda12]')"; fi
 	@touch $@
 
 # Two real MPIs for the tests. Both bring a program mpiexec: each has a folder of its own.

@@ -4,13 +4,15 @@
 #
 #   scripts/bare_machine.sh RELEASE [COMMAND…]    RELEASE: bookworm, trixie, …; default commands: make run, make test
 #
+# PACKAGES=python3,python3-venv has a machine with these packages alone; DIST=FOLDER puts a folder into the clone as dist.
+#
 # Needs root and mmdebstrap. The chroot (500 MB, three minutes) is kept below $XDG_CACHE_HOME/byteways-ci and made again
 # when packages or sources change; to renew it, remove that folder. Exit status 3: no bare machine can be made here.
 set -euo pipefail
 shopt -s inherit_errexit
 
 # The README's list: Python with its headers and venv, a C++20 compiler, make.
-packages=python3,python3-venv,python3-dev,g++,make
+packages=${PACKAGES:-python3,python3-venv,python3-dev,g++,make}
 
 left_out() { # reason, command that helps
   echo "note: bare machine left out: $1${2:+ ($2)}" >&2
@@ -107,7 +109,7 @@ inside() { # chroot, work folder, command…
   local environment=(HOME=/home/user USER=user LOGNAME=user PATH=/usr/local/bin:/usr/bin:/bin TERM="${TERM:-dumb}")
   for variable in $(compgen -e); do
     case $variable in
-      CI | JOBS | PIP_* | SSL_CERT_FILE | SSL_CERT_DIR | REQUESTS_CA_BUNDLE | CURL_CA_BUNDLE | *_proxy | *_PROXY)
+      CI | JOBS | PIP_* | UV_* | SSL_CERT_FILE | SSL_CERT_DIR | REQUESTS_CA_BUNDLE | CURL_CA_BUNDLE | *_proxy | *_PROXY)
         environment+=("$variable=${!variable}") ;;
     esac
   done
@@ -150,6 +152,7 @@ trap 'exit 130' INT TERM HUP
 mkdir "$work/machine" "$work/layer"
 mkdir -m 1777 "$work/tmp"
 git clone --quiet --depth 1 "file://$PWD" "$work/byteways"
+[ -z "${DIST:-}" ] || cp -r "$DIST" "$work/byteways/dist"
 chown -R 1000:1000 "$work/byteways"
 echo "A bare Debian $release:"
 # In the background: a shell acts on signals while it waits, not while a command runs in the foreground.

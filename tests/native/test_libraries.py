@@ -162,7 +162,9 @@ def test_memory_that_cannot_be_had_has_a_reason(use_driver: pytest.MonkeyPatch) 
 
 
 def test_nvrtc_too_old(folder: Path, use_driver: pytest.MonkeyPatch) -> None:
-    """Catches a compiler without cubin output that is used, and kernels that vanish without a reason."""
+    """Catches a compiler without cubin output that is used, kernels that vanish without a reason, and advice
+    to install an NVRTC whose code the driver refuses.
+    """
     old = fake.build(folder, "nvrtc.def", ["nvrtcGetCUBIN", "nvrtcGetCUBINSize"])
     use_driver.setenv("BYTEWAYS_LIBNVRTC", str(old))
     session = _core.Session()
@@ -173,6 +175,38 @@ def test_nvrtc_too_old(folder: Path, use_driver: pytest.MonkeyPatch) -> None:
     offered = session.offers_kernel("gpu0", "copy")
     assert not offered.available
     assert "NVRTC" in offered.reason and "nvrtcGetCUBIN" in offered.reason and "pip install" in offered.reason
+    for driver_version in ("12080", "11040"):
+        use_driver.setenv("FAKE_VERSION", driver_version)
+        assert "pip install 'byteways[cuda12]'" in reports()["nvrtc"].hint
+
+
+def test_nvrtc_that_suits_the_driver_is_preferred(
+    folder: Path, use_driver: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Catches NVRTC 13 in the first folder being taken for a driver of CUDA 12, and no last resort."""
+    made = fake.build(folder, "nvrtc.def", ["nvrtcGetPTX"])
+    for name in ("first/libnvrtc.so.13", "second/libnvrtc.so.12"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(made.read_bytes())
+    both = [str(tmp_path / "first"), str(tmp_path / "second")]
+    for version, folders, wanted in (
+        ("12080", both, "so.12"),
+        ("13000", both, "so.13"),
+        ("12080", both[:1], "so.13"),
+    ):
+        use_driver.setenv("FAKE_VERSION", version)
+        report = reports(library_directories=folders)["nvrtc"]
+        assert report.path.endswith(wanted) and not report.reason.startswith("not found")
+
+
+def test_nvrtc_newer_than_the_driver(folder: Path, use_driver: pytest.MonkeyPatch) -> None:
+    """Catches a doctor that is content with a compiler of which the driver loads nothing."""
+    use_driver.setenv("FAKE_NVRTC", "13")
+    use_driver.setenv("BYTEWAYS_LIBNVRTC", str(fake.build(folder, "nvrtc.def")))
+    for driver_version, hinted in ((13000, False), (12080, True)):
+        use_driver.setenv("FAKE_VERSION", str(driver_version))
+        report = reports()["nvrtc"]
+        assert report.usable and bool(report.hint) == hinted
 
 
 def test_kernels_are_compiled_for_the_device(use_driver: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -45,6 +45,12 @@ def test_a_library_that_is_whole() -> None:
     assert (check.state, check.text) == ("ok", "driver 13.0, /usr/lib/libcuda.so.1, found by dynamic linker")
 
 
+def test_a_library_that_another_one_does_not_suit() -> None:
+    """Catches the advice on a usable library, such as an NVRTC newer than the driver, that nobody sees."""
+    (check,) = check_libraries([{**FOUND, "hint": "take NVRTC 12"}], {"NVIDIA"}, {})
+    assert (check.state, check.advice) == ("warning", "take NVRTC 12")
+
+
 def test_a_library_that_lacks_functions() -> None:
     """Catches a too old library that is called well, or whose missing functions are not named."""
     (optional,) = check_libraries([{**FOUND, "missing": [BULK]}], {"NVIDIA"}, {})

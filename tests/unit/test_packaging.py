@@ -106,7 +106,7 @@ def test_wheel_runs_on_an_old_system(wheel: Path) -> None:
     """Catches a symbol of a newer glibc, a C++ library that the machine must bring, and a wheel for one
     version of Python where it could serve all later ones.
     """
-    assert "manylinux_2_28" in wheel.name
+    assert any(int(minor) <= 28 for minor in re.findall(r"manylinux_2_(\d+)_", wheel.name))
     assert ("-abi3-" in wheel.name) == (sys.version_info >= (3, 12))
     with zipfile.ZipFile(wheel) as archive:
         for name in (each for each in archive.namelist() if each.endswith(".so")):

@@ -171,6 +171,24 @@ def test_driver_is_found_by_the_linker_and_in_usual_places(tmp_path: Path) -> No
     assert run(FIND_DRIVER, nothing, str(empty)).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("version", "extra"),
+    [
+        ("NVIDIA UNIX x86_64 Kernel Module  535.288.01  Tue Jan  2 03:04:05 UTC 2026", "cuda12"),
+        ("NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build", "cuda"),
+        ("something else", "cuda"),
+    ],
+)
+def test_extra_suits_the_driver(tmp_path: Path, version: str, extra: str) -> None:
+    """Catches NVRTC 13 where the driver loads only what NVRTC 12 compiles."""
+    (tmp_path / "libcuda.so.1").touch()
+    (tmp_path / "version").write_text(f"NVRM version: {version}\nGCC version: 12.2.0\n", encoding="utf-8")
+    programs = {name: f'exec {shutil.which(name)} "$@"' for name in ("grep", "sed")}
+    environment = tools(tmp_path / "bin", ldconfig="exit 0", **programs)
+    environment["DRIVER_VERSION"] = str(tmp_path / "version")
+    assert run(FIND_DRIVER, environment, str(tmp_path)).stdout == f"{extra}\n"
+
+
 def test_build_tools_agree_with_pyproject() -> None:
     """Catches the Makefile installing other build tools than `pip install .` would fetch."""
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

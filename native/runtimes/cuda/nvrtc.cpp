@@ -7,20 +7,39 @@
 namespace byteways::cuda {
 namespace {
 
-constexpr const char* kHint =
-    "pip install 'byteways[cuda]' brings NVRTC, or set BYTEWAYS_LIBNVRTC to its file";
+// The CUDA version of the NVRTC that the extra `cuda` brings; `cuda12` brings the one before.
+constexpr int kExtraMajor = 13;
+
+// A driver of an earlier CUDA loads no code of a later compiler.
+std::string hint_for(int driver_major) {
+  const bool earlier = driver_major > 0 && driver_major < kExtraMajor;
+  return std::string("pip install 'byteways[") + (earlier ? "cuda12" : "cuda") +
+         "]' brings NVRTC, or set BYTEWAYS_LIBNVRTC to its file";
+}
 
 // Sonames by CUDA major version; 11.2 is used by all later 11.x.
 const std::pair<int, const char*> kSonames[] = {
-    {13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}, {11, "libnvrtc.so.11.2"}, {0, "libnvrtc.so"}};
+    {13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}, {11, "libnvrtc.so.11.2"}};
 
-// A driver loads code from compilers of its own or an earlier major version; newer ones are the last resort.
-std::vector<std::string> sonames_for(int driver_major) {
-  std::vector<std::string> names, later;
+// A driver loads code from compilers of its own or an earlier major version. Such a compiler in any folder is
+// better than a newer one, or one of unknown version, in the first.
+Library open_library(const std::vector<std::string>& directories, int driver_major,
+                     const std::string& simulator, LibraryReport& report) {
+  constexpr int kOldest = 11;  // the driver that is required; an older one is refused elsewhere
+  std::vector<std::string> suitable, others = {"libnvrtc.so"};
   for (const auto& [major, name] : kSonames)
-    (driver_major > 0 && major > driver_major ? later : names).push_back(name);
-  names.insert(names.end(), later.begin(), later.end());
-  return names;
+    (driver_major > 0 && major > std::max(driver_major, kOldest) ? others : suitable).push_back(name);
+  const char* variable = "BYTEWAYS_LIBNVRTC";
+  Library library = Library::open(suitable, directories, variable, simulator, report);
+  // A hint: the variable was set, and is the only place to search.
+  if (library || !simulator.empty() || !report.hint.empty()) return library;
+  LibraryReport second = report;
+  library = Library::open(others, directories, variable, simulator, second);
+  report.searched = second.searched;
+  if (!library) return library;
+  report = second;
+  report.reason.clear();
+  return library;
 }
 
 int architecture_number(const std::string& architecture) {
@@ -35,10 +54,9 @@ int architecture_number(const std::string& architecture) {
 
 Nvrtc::Nvrtc(const std::vector<std::string>& directories, int driver_major, const std::string& simulator)
     : RuntimeCompiler("nvrtc", "NVRTC") {
-  const Library library =
-      Library::open(sonames_for(driver_major), directories, "BYTEWAYS_LIBNVRTC", simulator, report_);
+  const Library library = open_library(directories, driver_major, simulator, report_);
   if (!library) {
-    if (report_.hint.empty()) report_.hint = kHint;
+    if (report_.hint.empty()) report_.hint = hint_for(driver_major);
     return;
   }
   table_.bind(library, report_);
@@ -46,7 +64,7 @@ Nvrtc::Nvrtc(const std::vector<std::string>& directories, int driver_major, cons
   if (table_.get_version && table_.get_version(&major, &minor) == 0)
     report_.version = std::to_string(major) + "." + std::to_string(minor);
   report_.usable = gpu::complete(report_);
-  if (!report_.usable) report_.hint = kHint;
+  if (!report_.usable || (driver_major > 0 && major > driver_major)) report_.hint = hint_for(driver_major);
 }
 
 std::vector<int> Nvrtc::architectures() const {

@@ -87,7 +87,8 @@ def _check(report: Mapping[str, Any], vendors: Collection[str]) -> Diagnosis:
     lacks = "; ".join(_lack(function) for function in missing)
     advice = report["hint"] or None
     if report["usable"] and not missing:
-        return Diagnosis("libraries", name, "ok", found, None, report)
+        state = "warning" if advice else "ok"
+        return Diagnosis("libraries", name, state, found, advice, report)
     if report["usable"]:
         update = advice or "update it; until then, cases that need these functions are skipped"
         return Diagnosis("libraries", name, "warning", f"{found}; lacks {lacks}", update, report)
