@@ -1,8 +1,8 @@
-"""Machines by their vendors' peaks: for results of a machine that nobody here has, nor a model of it.
+"""Machines by published peaks: for results of a machine that nobody here has, nor a model of it.
 
-A row has what data sheets state and nothing that anybody measured, so that nothing can be simulated with it:
-it gives links, nominal peaks and physical limits. What the vendor leaves to the builder of a node (sockets,
-PCI addresses) is null, with the reason code.
+A row has published peaks and nothing that anybody measured, so that nothing can be simulated with it: it
+gives links, nominal peaks and physical limits. Where sources differ it has the highest, which no result may
+exceed. What the vendor leaves to the builder of a node (sockets, PCI addresses) is null, with the reason code.
 """
 
 from __future__ import annotations
@@ -37,34 +37,36 @@ class NominalMachine:
     c2c_source: str = ""
 
 
-_C2C = "NVIDIA GH200 and GB200 data sheets: NVLink-C2C, 900 GB/s both directions"
+_C2C = "published for NVLink-C2C of the GH200: 900 GB/s both directions"
+#: Cloud providers state 7.7 and 8 TB/s.
+_BLACKWELL = "published for the B200: 7.7 to 8 TB/s; the upper value"
 NOMINAL_MACHINES: Mapping[str, NominalMachine] = {
     "a100-x8": NominalMachine(
         "8 NVIDIA A100 SXM 80 GB behind NVSwitch (HGX A100)",
         8,
         "NVIDIA A100-SXM4-80GB",
         2039e9,
-        "NVIDIA A100 data sheet: 80 GB SXM, 2,039 GB/s",
+        "1,593 MHz × 5,120 bit × 2 transfers, as deviceQuery reports it",
         nvlinks=12,
         pcie=4,
-        pcie_source="NVIDIA A100 data sheet: PCIe Gen4, 64 GB/s both directions",
+        pcie_source="PCIe 4.0 of the A100 SXM",
     ),
     "h100-x8": NominalMachine(
         "8 NVIDIA H100 SXM behind NVSwitch (HGX H100)",
         8,
         "NVIDIA H100 80GB HBM3",
         3.35e12,
-        "NVIDIA H100 data sheet: SXM, 3.35 TB/s",
+        "published for the H100 SXM: 3.35 TB/s (AnandTech, 2023-11-13)",
         nvlinks=18,
         pcie=5,
-        pcie_source="NVIDIA H100 data sheet: PCIe Gen5, 128 GB/s both directions",
+        pcie_source="PCIe 5.0 of the H100 SXM",
     ),
     "gh200": NominalMachine(
         "NVIDIA GH200 with 96 GB of HBM3 (Grace Hopper Superchip)",
         1,
         "NVIDIA GH200 480GB",
         4e12,
-        "NVIDIA GH200 data sheet: 96 GB of HBM3, 4 TB/s",
+        "published for 96 GB of HBM3: 3.35 to 4 TB/s; the upper value",
         c2c_bytes_per_s=450e9,
         c2c_source=_C2C,
     ),
@@ -73,7 +75,7 @@ NOMINAL_MACHINES: Mapping[str, NominalMachine] = {
         8,
         "NVIDIA B200",
         8e12,
-        "NVIDIA Blackwell data sheet: B200, 8 TB/s",
+        _BLACKWELL,
         nvlinks=18,
     ),
     "gb200-x4": NominalMachine(
@@ -81,7 +83,7 @@ NOMINAL_MACHINES: Mapping[str, NominalMachine] = {
         4,
         "NVIDIA GB200",
         8e12,
-        "NVIDIA Blackwell data sheet: GB200, 8 TB/s a GPU",
+        _BLACKWELL,
         nvlinks=18,
         c2c_bytes_per_s=450e9,
         c2c_source=_C2C,
@@ -91,7 +93,7 @@ NOMINAL_MACHINES: Mapping[str, NominalMachine] = {
 
 def nominal_mark(name: str) -> str:
     """Returns the line above everything that is shown of such a machine."""
-    return f"NOMINAL peaks of {name} by its vendor (not measured)"
+    return f"NOMINAL published peaks of {name} (not measured)"
 
 
 def nominal_topology(name: str) -> Topology:
@@ -108,7 +110,7 @@ def nominal_topology(name: str) -> Topology:
             graph.links.append(Link(gpu, cpu, "c2c", 1, None, rate, None, machine.c2c_source, "NVLink-C2C"))
         else:
             width = 16 if machine.pcie else 0
-            source = machine.pcie_source or "the vendor's data sheet does not state it"
+            source = machine.pcie_source or "not stated"
             add_pcie(graph, gpu, cpu, PcieLink(machine.pcie, width), source)
         if machine.nvlinks:
             generation = link_rates.nvlink_generation(architecture, 0, 0)
@@ -148,7 +150,7 @@ def nominal_topology(name: str) -> Topology:
         (*hosts, *gpus),
         (NVSWITCH,) if machine.nvlinks else (),
         tuple(graph.links),
-        (f"{machine.title}: the vendor's peaks alone; its host is drawn as one CPU, or one a module",),
+        (f"{machine.title}: published peaks alone; its host is drawn as one CPU, or one a module",),
         read_from=NOMINAL_PEAKS,
         left_out=tuple(left_out),
     )
