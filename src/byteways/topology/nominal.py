@@ -2,7 +2,8 @@
 
 A row has published peaks and nothing that anybody measured, so that nothing can be simulated with it: it
 gives links, nominal peaks and physical limits. Where sources differ it has the highest, which no result may
-exceed. What the vendor leaves to the builder of a node (sockets, PCI addresses) is null, with the reason code.
+exceed. What the vendor leaves to the builder of a node (sockets, PCI addresses) is null, with the reason
+code.
 """
 
 from __future__ import annotations

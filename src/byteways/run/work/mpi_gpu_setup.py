@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from byteways._core import Communicator, Session
     from byteways.plan.case import Case
 
-#: Variables of Cray MPICH, as sites document them: without the first it knows no memory of GPUs; 0 for the second
-#: stages messages between GPUs in host memory.
+#: Variables of Cray MPICH, as sites document them: without the first it knows no memory of GPUs; 0 for the
+#: second stages messages between GPUs in host memory.
 GPU_SUPPORT, GPU_IPC = "MPICH_GPU_SUPPORT_ENABLED", "MPICH_GPU_IPC_ENABLED"
 #: Half of them are sent.
 SETUP_MESSAGE_BYTES = 4096
