@@ -49,7 +49,9 @@ def test_blocks_arrive_and_gaps_stay(session: _core.Session, method: str, block:
         for layout, scattered in (("random", "both"), ("strided", "source"), ("random", "destination")):
             got = measured(session, ends, size, 6 * size, 0.05, block_bytes=block, layout=layout,
                            scattered=scattered, **METHODS[method])  # fmt: skip
-            assert got.verified, (ends, layout, got.flows[0].verification.first_offset_bytes)
+            found = got.flows[0].verification
+            words = found.bad_count, found.first_offset_bytes, hex(found.expected), hex(found.got)
+            assert got.verified, (ends, layout, words, found.guard_of, got.gated, got.batch)
 
 
 @pytest.mark.parametrize("block", [8, 24, 1000])

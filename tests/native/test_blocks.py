@@ -34,10 +34,11 @@ def moved(
     """What one flow of blocks gives, or why it is refused."""
     wanted = {"block_bytes": 1024, "layout": "random", "pitch_bytes": 2048, "scattered": "both", **more}
     interface, samples, batch = wanted.pop("interface"), wanted.pop("samples", 20), wanted.pop("batch", 0)
+    budget_s = wanted.pop("budget_s", 0.05)
     buffers = [session.allocate(device, memory, room or 8 * size, device) for device, memory in ends]
     flow = _core.Flow(*buffers, executor, interface, size, **wanted)
     try:
-        measured = session.measure([flow], toy.options(budget_s=0.05, max_samples=samples, batch=batch))
+        measured = session.measure([flow], toy.options(budget_s=budget_s, max_samples=samples, batch=batch))
     except _core.UnsupportedError as error:
         return str(error)
     (result,) = measured.flows
@@ -46,6 +47,7 @@ def moved(
         "submit_ns": measured.submit_ns,
         "verified": measured.verified,
         "checked": result.verification.checked_bytes,
+        "first_bad": result.verification.first_offset_bytes,
         "timed_by": measured.timed_by,
         "gated": measured.gated,
         "engine": measured.engine,
@@ -188,6 +190,16 @@ def test_blocks_that_are_left_out_are_found(method: str, layout: str) -> None:
     got = played(toy.nvidia(faults__0="skip:gpu0>gpu1"), (GPU, PEER), "gpu0", 4 * MIB, layout=layout,
                  **METHODS[method], **FEW)  # fmt: skip
     assert not got["verified"]
+
+
+@pytest.mark.parametrize("after", [32, 33, 37, 44])
+def test_a_check_after_a_sample_names_the_word(after: int) -> None:
+    """Catches a wrong word that is reported far behind its place."""
+    sheet = toy.nvidia(faults__0=f"lapse:gpu0>gpu1:after={after}")
+    got = played(sheet, (GPU, PEER), "gpu0", 64 * KIB, layout="strided", batch=1,
+                 budget_s=1e-3, **METHODS["kernel"])  # fmt: skip
+    assert not got["verified"]
+    assert got["first_bad"] // 8 % 256 < 128  # of a block, not of the gap behind it
 
 
 def test_a_lost_map_is_no_proof() -> None:

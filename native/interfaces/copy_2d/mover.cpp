@@ -84,8 +84,11 @@ class Copy2dMover : public CopyingMover {
   // Checks the beginning of the slot, up to the spoiled word.
   CheckResult check_some(std::byte* data, std::uint64_t words, std::uint64_t, std::uint64_t first_index,
                          std::uint64_t phase) override {
-    return check_words(data - phase * kWord, std::min(words + phase, std::max(phase + 1, kSpotCheckWords)),
-                       first_index - phase);
+    CheckResult found =
+        check_words(data - phase * kWord, std::min(words + phase, std::max(phase + 1, kSpotCheckWords)),
+                    first_index - phase);
+    found.first_bad -= phase;  // counted from `data`: of words before it the caller's sum wraps back
+    return found;
   }
 
   Geometry rows_;
