@@ -131,9 +131,8 @@ CheckResult BlocksMover::check_some(std::byte* data, std::uint64_t words, std::u
     const BlockPlace& place = places_[place_before(places_.data(), places_.size(), spot)];
     if (spot - place.destination < place.words) break;
   }
-  CheckResult found =
-      check_words(data - phase * kWord, std::min(slot_words, std::max(spot + 1, kSpotCheckWords)),
-                  first_index - phase);
+  CheckResult found = check_words(
+      data - phase * kWord, std::min(slot_words, std::max(spot + 1, kSpotCheckWords)), first_index - phase);
   found.first_bad -= phase;  // counted from `data`: of words before it the caller's sum wraps back
   return found;
 }
