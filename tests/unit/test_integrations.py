@@ -1,4 +1,4 @@
-"""The files of integrations/, with a byteways that answers as told."""
+"""The files of integrations/, with a byteways that ends with a given status."""
 
 from __future__ import annotations
 
