@@ -157,7 +157,7 @@ def test_a_sample_of_one_operation_contains_its_call(tmp_path: Path) -> None:
 
 
 def test_further_rounds_of_a_plan(tmp_path: Path) -> None:
-    """Catches a copy that stays the driver's call for want of a few rounds."""
+    """Catches a copy that stays the driver's call although a few more rounds would show a lead."""
     run = build(0.15)
     blocks(run, "copy-blocks", 20.0, options=AS_CALLED)
     blocks(run, "copy-blocks", 30.0, options={**AS_CALLED, "submit": "batch"})

@@ -96,7 +96,7 @@ def _all(index: Index) -> Iterator[OpenComparison]:
 
 
 def _of_plan(index: Index) -> Iterator[OpenComparison]:
-    """Yields the comparisons for want of which the copy library would use the driver's calls."""
+    """Yields the comparisons that are open, so that the copy library would use the driver's calls."""
     if not block_grids(index):
         return
     try:
