@@ -39,6 +39,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         (("--slurm",), 0, 0, False),
         (("--slurm",), 1, 1, True),
         (("--slurm",), 2, 0, False),
+        (("--slurm",), 70, 0, False),
     ],
 )
 def test_the_node_check_ends_as_its_caller_needs(
@@ -56,10 +57,24 @@ def test_the_node_check_ends_as_its_caller_needs(
     assert run.startswith("run quick --budget 9 ")
     assert check.split()[2:] == ["--against", "ours.json", "--prometheus", "out.prom", *arguments]
     assert not Path(run.split()[-1]).parent.exists()  # nothing is left on the node
+    assert (b"was not judged" in done.stderr) == (bool(arguments) and verdict > 1)
 
 
-def test_the_reframe_test_names_options_of_byteways() -> None:
-    """Catches a file that Python does not read."""
+def test_a_prologue_without_a_search_path(environment: dict[str, str], tmp_path: Path) -> None:
+    """Catches a node that passes in silence because byteways was not found."""
+    settings = tmp_path / "check.conf"
+    bare = {name: environment[name] for name in ("CALLS", "BYTEWAYS_CHECK_CONF")} | {"VERDICT": "1"}
+    command = [str(FOLDER / "byteways-node-check"), "--slurm"]
+    settings.write_text(f"byteways={tmp_path}/nowhere\n")
+    done = subprocess.run(command, env=bare, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 0 and "status 127" in done.stderr
+    settings.write_text(f"byteways={tmp_path}/byteways\n")
+    assert subprocess.run(command, env=bare, capture_output=True, timeout=20).returncode == 1
+    assert Path(environment["CALLS"]).read_text().endswith("drained\n")
+
+
+def test_the_reframe_test_has_its_steps() -> None:
+    """Catches a file that Python does not read, and a step that is lost."""
     tree = ast.parse((FOLDER / "reframe" / "byteways_check.py").read_text())
     (test,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
     assert {one.name for one in test.body if isinstance(one, ast.FunctionDef)} == {
