@@ -73,6 +73,17 @@ def test_a_prologue_without_a_search_path(environment: dict[str, str], tmp_path:
     assert Path(environment["CALLS"]).read_text().endswith("drained\n")
 
 
+@pytest.mark.parametrize(("arguments", "status"), [((), 2), (("--slurm",), 0)])
+def test_a_node_without_room_is_not_judged(
+    environment: dict[str, str], arguments: tuple[str, ...], status: int, tmp_path: Path
+) -> None:
+    """Catches a node that is drained, or measured into nowhere, because no folder can be made."""
+    command = [str(FOLDER / "byteways-node-check"), *arguments]
+    settings = {**environment, "VERDICT": "1", "TMPDIR": str(tmp_path / "nowhere")}
+    assert subprocess.run(command, env=settings, capture_output=True, timeout=20).returncode == status
+    assert not Path(environment["CALLS"]).exists()
+
+
 def test_the_reframe_test_has_its_steps() -> None:
     """Catches a file that Python does not read, and a step that is lost."""
     tree = ast.parse((FOLDER / "reframe" / "byteways_check.py").read_text())
