@@ -67,8 +67,8 @@ GATE = Option("gate", usual_word="true")
 #: Fixes the number of operations in a sample.
 BATCH = Option("batch", Span(1, 2**20, "operations in one sample"))
 #: Each sample is one operation on an idle queue, with its call: what a program sees that waits for each.
-#: Copies that follow each other hide their calls: from samples of many, batched calls for 32 blocks of 24 KiB
-#: were predicted 1.5 times too fast (two H200, 2026-11-27).
+#: Copies that follow each other hide their calls: a plan made from samples of many chose batched calls for 32
+#: blocks of 24 KiB, which took 1.5 times as long as the kernel (two H200, 2026-11-27).
 AS_CALLED: Mapping[str, object] = {GATE.name: False, BATCH.name: 1}
 #: Messages in flight before the receiver acknowledges them all, as in OSU's bandwidth tests.
 WINDOW = Option("window", Span(1, 4096, "messages in flight"))

@@ -27,8 +27,8 @@ UCX_PACKAGES = {"libucx-cu13": 13, "libucx-cu12": 12}
 #: In the order in which they need each other.
 _LIBRARIES = ("libucm.so.0", "libucs.so.0", "libuct.so.0", "libucp.so.0")
 #: What moves memory of GPUs, and what sees that it is allocated and freed. Without the second one UCX 1.22
-#: took memory of GPUs for memory of the host, and sent what had been at an address before (two H200,
-#: 2026-11-27).
+#: took memory of GPUs for memory of the host (two H100), and sent what had been at an address before (two
+#: H200, 2026-11-27).
 _GPU_MODULES = ("ucx/libuct_cuda.so.0", "ucx/libucm_cuda.so.0")
 #: The package of Open MPI 5.0 has UCX 1.20; UCX keeps its sonames and functions in later versions.
 LEAST_UCX = (1, 20)
