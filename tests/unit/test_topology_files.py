@@ -229,10 +229,10 @@ def test_what_is_null_is_told_with_a_code(path: Path) -> None:
             if what in ("gpu.memory_bytes", *codes):
                 assert (getattr(device, name) is None) == any(device.name in names for names in named)
     for link in topology.links:
-        told = any(
+        stated = any(
             f"{link.a}<>{link.b}" in one.of for one in topology.left_out if one.what.startswith(link.kind)
         )
-        assert told == (link.peak_bytes_per_s is None and link.kind != "numa")
+        assert stated == (link.peak_bytes_per_s is None and link.kind != "numa")
     assert codes["gpu.memory_peak_bytes_per_s"] == FORMAT_LACKS
     assert Topology.from_json(topology.to_json()) == topology
 
@@ -290,7 +290,7 @@ def test_a_mistake_has_its_line(tmp_path: Path, text: str, old: str, new: str) -
     error = refused(path, wrong)
     said = re.fullmatch(rf"{path}:(\d+) is not .*", error.what)
     assert said
-    # The matrix of hwloc is told by the line of its element, a pair of cells by either of its rows.
+    # The matrix of hwloc names the line of its element, a pair of cells by either of its rows.
     assert line_with(text, old) - 2 <= int(said[1]) <= line_with(text, old) + 1
 
 

@@ -24,7 +24,7 @@ def load(name_or_path: str) -> MachineModel:
     """
     if name_or_path in NOMINAL_MACHINES:
         raise BytewaysError(
-            f"{name_or_path} has its vendor's peaks alone, so that nothing can be simulated",
+            f"{name_or_path} has published peaks alone, so that nothing can be simulated",
             hint=f"byteways topo --machine {name_or_path} shows them; byteways list machines has models",
         )
     text, file = find(name_or_path, shipped(_PACKAGE), "machine", "machines")

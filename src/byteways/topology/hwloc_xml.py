@@ -233,14 +233,14 @@ def _kind(element: ET.Element, found: _Found) -> str:
     """`gpu`, `nic`, `switch` (an NVSwitch); empty for all else."""
     if element.get("type") != "PCIDev":
         return ""
-    told = _PCI_TYPE.fullmatch(element.get("pci_type", ""))
-    if told is None:
+    stated = _PCI_TYPE.fullmatch(element.get("pci_type", ""))
+    if stated is None:
         raise FormatError("a PCIDev has no pci_type such as '0302 [10de:2330]'", found.lines[element])
-    if is_gpu(f"0x{told[1]}", f"0x{told[2]}"):
+    if is_gpu(f"0x{stated[1]}", f"0x{stated[2]}"):
         return "gpu"
-    if told[1].startswith(_NIC_CLASS):
+    if stated[1].startswith(_NIC_CLASS):
         return "nic"
-    return "switch" if told[1].startswith(_BRIDGE_CLASS) and told[2].lower() == "10de" else ""
+    return "switch" if stated[1].startswith(_BRIDGE_CLASS) and stated[2].lower() == "10de" else ""
 
 
 def _index(element: ET.Element, name: str, found: _Found) -> None:
@@ -250,10 +250,10 @@ def _index(element: ET.Element, name: str, found: _Found) -> None:
 
 
 def _gpu(index: int, element: ET.Element, cpu: str, domains: Sequence[_Domain], found: _Found) -> Device:
-    told = _PCI_TYPE.fullmatch(element.get("pci_type", ""))
+    stated = _PCI_TYPE.fullmatch(element.get("pci_type", ""))
     parts = _objects(element, "OSDev")
     named = next((text for one in parts if (text := _info(one, "GPUModel"))), None)
-    by_number = pci_model(f"0x{told[2]}", f"0x{told[3]}") if told else UNKNOWN_GPU
+    by_number = pci_model(f"0x{stated[2]}", f"0x{stated[3]}") if stated else UNKNOWN_GPU
     model = named or by_number
     kib = next((text for one in parts if (text := _info(one, "CUDAGlobalMemorySize"))), None)
     kib = kib or next((text for one in parts if (text := _info(one, "RSMIVRAMSize"))), None)
@@ -279,7 +279,7 @@ def _nic(index: int, element: ET.Element, cpu: str, found: _Found) -> Nic:
     ports = [one.get("name", "") for one in parts if one.get("osdev_type") == "3"]  # OpenFabrics
     interfaces = [one.get("name", "") for one in parts if one.get("osdev_type") == "2"]
     above = next((link.b for link in found.graph.links if link.a == f"nic{index}"), cpu)
-    beside = [link.a for link in found.graph.links if link.b == above and link.a.startswith("gpu")]
+    adjacent = [link.a for link in found.graph.links if link.b == above and link.a.startswith("gpu")]
     home = [f"gpu{number}" for number, (_, near) in enumerate(found.gpus) if near == cpu]
     return Nic(
         f"nic{index}",
@@ -289,7 +289,7 @@ def _nic(index: int, element: ET.Element, cpu: str, found: _Found) -> Nic:
         numa_domain=int(cpu[3:]),
         home=cpu,
         up=None,
-        nearest_gpus=tuple(beside if above in found.graph.switches else home),
+        nearest_gpus=tuple(adjacent if above in found.graph.switches else home),
         peak_source="hwloc stores neither rate nor state of network interfaces",
     )
 
@@ -334,13 +334,13 @@ def _add_fabrics(root: ET.Element, gpus: list[Device], found: _Found) -> list[De
     """Adds NVLinks and xGMI links; returns the GPUs with the reason where their links may be missing."""
     graph = found.graph
     by_name = {gpu.name: gpu for gpu in gpus}
-    told: set[str] = set()
+    stated: set[str] = set()
     for matrix in ("NVLinkBandwidth", "XGMIHops"):
         sums: dict[tuple[str, str], int] = {}
         for a, b, value in _distances(root, matrix, found):
             ends = found.by_index.get(a, ""), found.by_index.get(b, "")
-            told.update(ends)
-            # A domain's CPU is no device of PCI; links to switches add up, those of two GPUs are told twice.
+            stated.update(ends)
+            # A domain's CPU is no device of PCI; links to switches add up, those of two GPUs appear twice.
             if value and ends[0] in by_name and (ends[1] == NVSWITCH or ends[0] < ends[1]):
                 sums[ends] = sums.get(ends, 0) + value
         for (one, other), value in sums.items():
@@ -353,7 +353,7 @@ def _add_fabrics(root: ET.Element, gpus: list[Device], found: _Found) -> list[De
                 if other == NVSWITCH and NVSWITCH not in graph.switches:
                     graph.switches.append(NVSWITCH)
     why = "the file has no distances between GPUs"
-    return [gpu if gpu.name in told else _hidden(gpu, why) for gpu in gpus]
+    return [gpu if gpu.name in stated else _hidden(gpu, why) for gpu in gpus]
 
 
 def _hidden(gpu: Device, why: str) -> Device:

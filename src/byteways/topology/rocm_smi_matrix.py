@@ -93,11 +93,11 @@ def _read(content: bytes) -> _Tables:
         if section := _SECTION.fullmatch(line):
             _end(tables, last)
             tables.section, tables.columns, tables.rows = section[1], [], []
-        elif told := _NUMA.fullmatch(line):
+        elif stated := _NUMA.fullmatch(line):
             with at_line(last):
-                gpu = f"GPU{whole(told[1], 'the number of a GPU', 0, MOST_DEVICE)}"
-                if not told[2].startswith("-"):  # -1: unknown
-                    tables.domains[gpu] = whole(told[2], "the NUMA node", 0, MOST_DEVICE)
+                gpu = f"GPU{whole(stated[1], 'the number of a GPU', 0, MOST_DEVICE)}"
+                if not stated[2].startswith("-"):  # -1: unknown
+                    tables.domains[gpu] = whole(stated[2], "the NUMA node", 0, MOST_DEVICE)
         elif model := _MODEL.fullmatch(line):
             tables.models[f"GPU{int(model[1][:6])}"] = model[2]
         elif line and tables.section in _VALUES:

@@ -88,8 +88,9 @@ class LibraryMemorySupport:
             in_library = failed_in_library(case, outcome)
             if outcome["status"] != "failed" or in_library:  # want of memory, for example, says nothing of it
                 reason = outcome["reason"]
-                told = reason is None or outcome["status"] == "skipped"
-                self._found[_kind(case)] = reason if told else f"{library} cannot move this memory: {reason}"
+                if reason is not None and outcome["status"] != "skipped":
+                    reason = f"{library} cannot move this memory: {reason}"
+                self._found[_kind(case)] = reason
             if in_library or answer.get("leaving"):
                 return True
             if outcome["status"] != "measured":
