@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from byteways.imported import nvbandwidth, nvbandwidth_json
+from byteways.imported import nvbandwidth, nvbandwidth_json, ucx_perftest
 from byteways.imported.lines import Line
 from byteways.imported.reader import DocumentReader, TextReader
 
@@ -41,6 +41,13 @@ TEXT_FORMATS: tuple[TextFormat, ...] = (
         "nvbandwidth",
         nvbandwidth.BEGINS,
         nvbandwidth.NvbandwidthReader,
+    ),
+    TextFormat(
+        ucx_perftest.NAME,
+        "text or CSV of ucx_perftest",
+        "ucx_perftest HOST -t tag_bw",
+        ucx_perftest.BEGINS,
+        ucx_perftest.UcxPerftestReader,
     ),
 )
 DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
