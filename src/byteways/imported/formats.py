@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from byteways.imported import nvbandwidth, nvbandwidth_json, ucx_perftest
+from byteways.imported import babelstream, imb, nvbandwidth, nvbandwidth_json, stream_text, ucx_perftest
 from byteways.imported.lines import Line
 from byteways.imported.reader import DocumentReader, TextReader
 
@@ -48,6 +48,27 @@ TEXT_FORMATS: tuple[TextFormat, ...] = (
         "ucx_perftest HOST -t tag_bw",
         ucx_perftest.BEGINS,
         ucx_perftest.UcxPerftestReader,
+    ),
+    TextFormat(
+        imb.NAME,
+        "tables of Intel MPI Benchmarks",
+        "mpirun -n 2 IMB-MPI1 PingPong",
+        imb.BEGINS,
+        imb.ImbReader,
+    ),
+    TextFormat(
+        stream_text.NAME,
+        "text of STREAM",
+        "stream_c.exe",
+        stream_text.BEGINS,
+        stream_text.StreamReader,
+    ),
+    TextFormat(
+        babelstream.NAME,
+        "text or CSV of BabelStream",
+        "cuda-stream --csv",
+        babelstream.BEGINS,
+        babelstream.BabelStreamReader,
     ),
 )
 DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (

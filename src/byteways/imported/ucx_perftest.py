@@ -184,9 +184,9 @@ class UcxPerftestReader(Reading):
     ) -> ForeignValue:
         back_and_forth = self._kind == _BACK_AND_FORTH or test.name.endswith(("lat", _BACK_AND_FORTH))
         one_way = unit is _LATENCIES and back_and_forth
-        ends = [f"?:{_MEMORY.get(memory, '?')}" if memory else "" for memory in (test.send, test.receive)]
+        ends = [f"?:{_MEMORY.get(memory, '?')}" for memory in (test.send, test.receive)]
         missing = [
-            *(("memory-unknown",) if not all(ends) else ()),
+            *(("memory-unknown",) if "?:?" in ends else ()),
             *(("size-unknown",) if not test.size_bytes else ()),
         ]
         return ForeignValue(
@@ -196,7 +196,7 @@ class UcxPerftestReader(Reading):
             text=text,
             unit=unit,
             statistic=statistic,
-            counts="half-round-trip" if one_way else "per-direction" if unit is _BANDWIDTHS else None,
+            counts="one-way" if one_way else "per-direction" if unit is _BANDWIDTHS else None,
             size_bytes=test.size_bytes,
             operation=Operation("", "unidirectional", ends[0], ends[1], ranks=2),
             differences=("no-case", "devices-unknown", *missing),

@@ -43,7 +43,8 @@ def _numbers(log: Log, time_us: float, mib_per_s: float, rate: float) -> list[st
 
 def _expect(log: Log, numbers: list[str], kind: str, fields: dict[str, Any], rank: str = "50.0%ile") -> None:
     """Expects the values of a row."""
-    fields = {"test": "ucx_perftest", "differences": _NO_BOX, **fields}
+    unknown = {"source": "?:?", "destination": "?:?"}
+    fields = {"test": "ucx_perftest", "differences": _NO_BOX, **unknown, **fields}
     test = fields.pop("test")
     columns = [
         f"{kind} {rank}",
@@ -56,7 +57,7 @@ def _expect(log: Log, numbers: list[str], kind: str, fields: dict[str, Any], ran
     statistics = ["p99" if rank.startswith("99") else "median"] + ["mean"] * 6
     units = ["us"] * 3 + ["MiB/s"] * 2 + ["1/s"] * 2
     for column, number, unit, statistic in zip(columns, numbers, units, statistics, strict=True):
-        counts = {"MiB/s": "per-direction", "us": "half-round-trip" if kind == "latency" else None}.get(unit)
+        counts = {"MiB/s": "per-direction", "us": "one-way" if kind == "latency" else None}.get(unit)
         common = {"pattern": "unidirectional", "ranks": 2, "statistic": statistic, "counts": counts}
         log.expect(test, column, number.replace(",", ""), unit, **common, **fields)
 
@@ -154,6 +155,7 @@ def csv() -> Log:
     _expect(log, numbers, "lat", {})
     log.say(" 200," + ",".join(numbers))
     common = {"pattern": "unidirectional", "ranks": 2, "statistic": "mean", "differences": _NO_BOX}
+    common |= {"source": "?:?", "destination": "?:?"}
     log.expect("ucx_perftest", "lat overall", "50.100", "us", **common)
     log.expect("ucx_perftest", "bandwidth overall", "1284.50", "MiB/s", counts="per-direction", **common)
     log.expect("ucx_perftest", "message rate overall", "20070", "1/s", **common)
@@ -169,7 +171,7 @@ def batch_csv() -> Log:
     _expect(log, numbers, "lat", {"test": "ucp_put_lat"})
     for value in log.values:
         if value["unit"] == "us":
-            value["counts"] = "half-round-trip"
+            value["counts"] = "one-way"
     log.say("ucp_put_lat,1000000," + ",".join(numbers))
     log.refuse()
     log.say("tag_lat,1000000,1.0,1.1")
@@ -189,7 +191,7 @@ def _expect_but_first(log: Log, numbers: list[str], start: int) -> None:
     del log.values[start]
     for value in log.values[start:]:
         if value["unit"] == "us":
-            value["counts"] = "half-round-trip"
+            value["counts"] = "one-way"
 
 
 def cut() -> Log:
