@@ -6,7 +6,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from byteways.imported import babelstream, imb, nvbandwidth, nvbandwidth_json, stream_text, ucx_perftest
+from byteways.imported import (
+    babelstream,
+    bandwidth_test,
+    imb,
+    nvbandwidth,
+    nvbandwidth_json,
+    p2p_bandwidth_latency,
+    rocm_bandwidth_test,
+    stream_text,
+    ucx_perftest,
+)
 from byteways.imported.lines import Line
 from byteways.imported.reader import DocumentReader, TextReader
 
@@ -69,6 +79,27 @@ TEXT_FORMATS: tuple[TextFormat, ...] = (
         "cuda-stream --csv",
         babelstream.BEGINS,
         babelstream.BabelStreamReader,
+    ),
+    TextFormat(
+        p2p_bandwidth_latency.NAME,
+        "matrices of p2pBandwidthLatencyTest",
+        "p2pBandwidthLatencyTest",
+        p2p_bandwidth_latency.BEGINS,
+        p2p_bandwidth_latency.P2pReader,
+    ),
+    TextFormat(
+        bandwidth_test.NAME,
+        "text or CSV of bandwidthTest",
+        "bandwidthTest --csv",
+        bandwidth_test.BEGINS,
+        bandwidth_test.BandwidthTestReader,
+    ),
+    TextFormat(
+        rocm_bandwidth_test.NAME,
+        "logs of rocm_bandwidth_test 2.x",
+        "rocm-bandwidth-test",
+        rocm_bandwidth_test.BEGINS,
+        rocm_bandwidth_test.RocmBandwidthTestReader,
     ),
 )
 DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (

@@ -21,7 +21,8 @@ _BYTES = re.compile(r"This system uses (?P<bytes>\d+) bytes per")
 _ROW = re.compile(r"(?P<loop>Copy|Scale|Add|Triad):\s*(?P<numbers>.*)$")
 _ABOUT = re.compile(
     r"-{20,}|Memory per array|Total memory|Total Aggregate|Each kernel will|The \*best|will be used"
-    r"|Number of Threads|Your clock|Each test below|\(= \d+ clock|Increase the size|you are not getting|WARNING -- The above"
+    r"|Number of Threads|Your clock|Each test below|\(= \d+ clock|Increase the size"
+    r"|you are not getting|WARNING -- The above"
     r"|For best results|precision of your|Solution Validates|Failed Validation|Offset ="
 )
 #: Columns of a row: name, unit, statistic over iterations, whether it is of one iteration alone.

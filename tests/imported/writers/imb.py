@@ -59,7 +59,7 @@ def _collective(log: Log, test: str, pattern: str, ranks: int, *, blocks: bool =
             **end,
             "size_bytes": size * (ranks if blocks else 1),
         }
-        codes = (["extreme"], [], [])
+        codes: tuple[list[str], ...] = (["extreme"], [], [])
         for column, text, differences in zip(("t_min", "t_max", "t_avg"), times, codes, strict=True):
             _expect(log, test, f"{column}[usec]", text, "us", differences=differences, **fields)
         log.say(f"{size:>13} {1000:>12} " + " ".join(f"{time:>12}" for time in times))
