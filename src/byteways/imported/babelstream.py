@@ -13,9 +13,8 @@ from byteways.imported.lines import Line
 from byteways.imported.reading import Reading
 from byteways.imported.value import ForeignValue, Operation, Unit
 
-NAME = "babelstream"
 _CSV = r"(?:phase,n_elements,sizeof|function,num_times,n_elements,sizeof),[a-z_]+,"
-BEGINS = re.compile(rf"\s*(?:BabelStream\s*$|{_CSV})")
+_BEGINS = re.compile(rf"\s*(?:BabelStream\s*$|{_CSV})")
 _CSV_HEADER = re.compile(_CSV)
 _ABOUT = re.compile(
     r"(?P<what>Version|Implementation|Precision|Number of elements|Array size|Driver): (?P<value>.*)$"
@@ -50,8 +49,11 @@ _STATISTICS = {"min_runtime": "min", "max_runtime": "max", "avg_runtime": "mean"
 class BabelStreamReader(Reading):
     """Reads the lines of BabelStream."""
 
+    name = "babelstream"
+    begins = _BEGINS
+
     def __init__(self, line: Line) -> None:
-        super().__init__(NAME, line)
+        super().__init__(line)
         self._about: dict[str, str] = {}
         self._unit: Unit | None = None  # of the rates in the table
         self._columns: Sequence[str] = ()  # of CSV

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from byteways.imported.lines import Line
 from byteways.imported.reader import Found, Mistake
@@ -36,11 +37,22 @@ def mistake_in_number(text: str) -> tuple[str, str] | None:
     return f"'{text[:40]}' is not a number", ""
 
 
-class Reading:
-    """The part that readers of texts have in common: what they found, and how they add to it."""
+class Reading(ABC):
+    """A TextReader: the part that all have in common, what they found and how they add to it."""
 
-    def __init__(self, name: str, line: Line) -> None:
-        self.found = Found(name, line.number)
+    name: ClassVar[str]  # of the format
+    begins: ClassVar[re.Pattern[str]]  # matches, from its beginning, the first line of such an output alone
+
+    def __init__(self, line: Line) -> None:
+        self.found = Found(self.name, line.number)
+
+    @abstractmethod
+    def take(self, line: Line) -> bool:
+        """Reads a line, as TextReader says."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Ends the output, as TextReader says."""
 
     def refuse(self, line: int | None, what: str, hint: str = "") -> None:
         """Notes a mistake."""

@@ -12,8 +12,8 @@ from byteways.imported.reader import Found, Mistake, TextReader
 
 #: A row of numbers that no reader took: a table without its header.
 _ROW = re.compile(r"\s*\d+(?:[ \t]+-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?){1,}\s*$")
-#: Beginnings of all formats at once: a log has millions of lines.
-_ANY = re.compile("|".join(f"(?:{each.begins.pattern})" for each in TEXT_FORMATS))
+#: Beginnings of all formats at once, whose groups have no names: a log has millions of lines.
+_ANY = re.compile("|".join(re.sub(r"\(\?P<\w+>", "(?:", each.begins.pattern) for each in TEXT_FORMATS))
 
 
 @dataclass

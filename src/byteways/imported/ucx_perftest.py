@@ -15,12 +15,11 @@ from byteways.imported.lines import Line
 from byteways.imported.reading import Reading
 from byteways.imported.value import ForeignValue, Operation, Unit
 
-NAME = "ucx_perftest"
 _CSV = r"(?:[^,\s]+,)*iterations,(?:typical|[\d.]+_percentile)_lat,avg_lat,overall_lat,"
 _BOX = r"[|│]\s*API:\s+(?:protocol|transport) layer"
 _UNITS = r"[|│][|│ ]*(?P<kind>\w+) \(usec\)\s*[|│]\s*bandwidth \(MB/s\)"
 #: The box of the test, or the first line with words of the table or of the CSV, whichever comes first.
-BEGINS = re.compile(rf"\s*(?:{_BOX}|{_UNITS}|{_CSV})")
+_BEGINS = re.compile(rf"\s*(?:{_BOX}|{_UNITS}|{_CSV})")
 _ABOUT = re.compile(
     r"[|│]\s*(?P<what>API|Test|Data layout|(?:Send|Recv) (?:memory|device)|(?:Message|Window|AM header) size)"
     r":\s*(?P<value>.*?)\s*[|│]?$"
@@ -64,8 +63,11 @@ class _Test:
 class UcxPerftestReader(Reading):
     """Reads the lines of ucx_perftest."""
 
+    name = "ucx_perftest"
+    begins = _BEGINS
+
     def __init__(self, line: Line) -> None:
-        super().__init__(NAME, line)
+        super().__init__(line)
         self._about: dict[str, str] = {}
         self._kind = ""  # of the times: latency or overhead
         self._rank = ""  # 50.0: of the first column of times
@@ -191,7 +193,7 @@ class UcxPerftestReader(Reading):
         ]
         return ForeignValue(
             line=line,
-            test=test.name or NAME,
+            test=test.name or self.name,
             column=column,
             text=text,
             unit=unit,
