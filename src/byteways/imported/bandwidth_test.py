@@ -65,7 +65,7 @@ class BandwidthTestReader(Reading):
             self._memory = _PINNED[found["memory"]]
         elif found := _HEADER.match(text):
             self._unit = _UNITS[found["unit"]]
-        elif self._unit is not None and (found := _ROW.match(text)):
+        elif self._ways and self._unit is not None and (found := _ROW.match(text)):
             self._rows += 1
             test = "2".join(self._ways)
             self._add(line, test, "Bandwidth", found["rate"], self._unit, int(found["size"]))

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.imported.lines import Line
-from byteways.imported.reading import Reading, mistake_in_number
+from byteways.imported.reading import Reading, mistake_in_number, whole_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 from byteways.plan.osu import SIZED_BY_BLOCK
 
@@ -137,7 +137,7 @@ class ImbReader(Reading):
 
     def _add(self, row: _Row, column: str) -> None:
         test, size = self._test.lower().removeprefix("multi-"), row.cells.get("#bytes", "")
-        size_bytes = int(size) if size.isdigit() and len(size) < 16 else None
+        size_bytes = whole_number(size)
         if size and size_bytes is None:
             self.refuse(row.line, f"'{size[:40]}' is not a size")
             return

@@ -13,7 +13,8 @@ from byteways.imported.reader import Found, Mistake
 from byteways.imported.value import ForeignValue
 from byteways.topology.foreign_text import FormatError
 
-_NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,2})?")
+_WHOLE = re.compile("[0-9]{1,15}")
 _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[,']\d{3})+(?:\.\d+)?")
 #: Places without a measured value, as programs write them.
@@ -35,6 +36,11 @@ def mistake_in_number(text: str) -> tuple[str, str] | None:
     if text.startswith("-") and _NUMBER.fullmatch(text[1:]):
         return f"'{text}' is negative", "no bandwidth and no time is negative; measure again"
     return f"'{text[:40]}' is not a number", ""
+
+
+def whole_number(text: str) -> int | None:
+    """Returns a count or a size in bytes; None: the text is none."""
+    return int(text) if _WHOLE.fullmatch(text) else None
 
 
 class Reading(ABC):

@@ -26,7 +26,7 @@ _END = re.compile(
     r"=+ (?P<end>Src|Dst) (?:Device|Pool) Id: (?P<number>\d+) .*Type: (?P<kind>Cpu|Gpu) =+$", re.IGNORECASE
 )
 _SIZES = re.compile(r"Data Size\s+Avg Time\(us\)\s+Avg BW\(GB/s\)\s+Min Time\(us\)\s+Peak BW\(GB/s\)$")
-_OF_SIZE = re.compile(r"(?P<size>\d+ ?[KMG]?B)\s+(?P<numbers>\S+(?:\s+\S+)*)$")
+_OF_SIZE = re.compile(r"(?P<size>[1-9][0-9]{0,11} ?[KMG]?B)\s+(?P<numbers>\S+(?:\s+\S+)*)$")
 _OTHER = re.compile(
     r"\.+$|Launch Command|Inter-Device|Device (?:Access|Numa)|=+ |Data Path|Info:|Warning|Verification"
 )

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from byteways.imported.lines import Line
 from byteways.imported.reading import ABSENT, Reading
-from byteways.imported.transferbench_routes import Route, route_of
+from byteways.imported.transferbench_routes import TransferRoute, route_of
 from byteways.imported.value import ForeignValue, Operation, Unit
 
 _BEGINS = re.compile(
@@ -61,7 +61,7 @@ class TransferBenchReader(Reading):
         self._test = ""
         self._pending: list[tuple[ForeignValue, bool]] = []  # of a test, and whether it is of a transfer
         self._transfers = 0
-        self._route: Route | None = None  # of the last transfer
+        self._route: TransferRoute | None = None  # of the last transfer
         self._size_bytes: int | None = None
         self._peers: re.Match[str] | None = None
         self._columns: Sequence[str] = ()
@@ -113,7 +113,9 @@ class TransferBenchReader(Reading):
     def _hold(self, line: Line, what: str, text: str, unit: Unit, size_bytes: int | None) -> None:
         """Keeps a value until the test ends: with other transfers beside it, it is another one."""
         transfer = what.startswith(("Transfer", "Iter"))
-        route = self._route if transfer and self._route is not None else Route(Operation(), ("no-case",))
+        route = (
+            self._route if transfer and self._route is not None else TransferRoute(Operation(), ("no-case",))
+        )
         one = what.startswith("Iter")
         rate = unit is _GBS
         differences = tuple(dict.fromkeys((*route.differences, *(("no-case",) if one else ()))))

@@ -35,14 +35,14 @@ _EXECUTORS = {
 
 
 @dataclass(frozen=True)
-class Route:
+class TransferRoute:
     """A transfer, and what of it byteways has no case for."""
 
     operation: Operation
     differences: tuple[str, ...]
 
 
-def route_of(text: str) -> Route | None:
+def route_of(text: str) -> TransferRoute | None:
     """Returns what a route is; None: the text is none."""
     found = _ROUTE.match(text)
     if found is None:
@@ -62,7 +62,7 @@ def route_of(text: str) -> Route | None:
         options={counted: int(found["parts"])} if counted and found["parts"] else {},
     )
     differences = () if single and device else ("no-case",)
-    return Route(operation, differences)
+    return TransferRoute(operation, differences)
 
 
 def _buffers(text: str) -> list[str]:

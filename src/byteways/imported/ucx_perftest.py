@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.imported.lines import Line
-from byteways.imported.reading import Reading
+from byteways.imported.reading import Reading, whole_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 
 _CSV = r"(?:[^,\s]+,)*iterations,(?:typical|[\d.]+_percentile)_lat,avg_lat,overall_lat,"
@@ -126,7 +126,7 @@ class UcxPerftestReader(Reading):
 
     def _take_row(self, line: Line, found: re.Match[str]) -> bool:
         label, numbers = found["label"] or "", re.split(r"[\s|│]+", found["numbers"].strip(" |│"))
-        if len(numbers) not in (4, 8) or not numbers[0].replace(",", "").isdigit():
+        if len(numbers) not in (4, 8) or whole_number(numbers[0].replace(",", "")) is None:
             if label.endswith("Final:"):
                 self.refuse(
                     line.number, f"a final row of {len(numbers)} numbers instead of 8, or 4 of threads"
@@ -144,8 +144,8 @@ class UcxPerftestReader(Reading):
         names, numbers = cells[: self._batches], cells[self._batches or 0 :]
         if numbers and numbers[0].startswith("[thread"):
             return True
-        if len(numbers) not in (4, 8) or not numbers[0].strip().isdigit():
-            if len(cells) > 1 and numbers and numbers[0].strip().isdigit():
+        if len(numbers) not in (4, 8) or whole_number(numbers[0].strip()) is None:
+            if len(cells) > 1 and numbers and whole_number(numbers[0].strip()) is not None:
                 self.refuse(line.number, f"a row of {len(numbers)} numbers instead of 8, or 4 of threads")
                 self._finals += 1
                 return True
@@ -218,5 +218,5 @@ def _test_of(about: Mapping[str, str], label: str) -> _Test:
         label or about.get("Test", "").removeprefix("UCP "),
         about.get("Send memory", ""),
         about.get("Recv memory", ""),
-        int(size) if size.isdigit() and len(size) < 16 else None,
+        whole_number(size),
     )
