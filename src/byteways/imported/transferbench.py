@@ -74,6 +74,8 @@ class TransferBenchReader(Reading):
 
     def take(self, line: Line) -> bool:
         text = line.text.strip()
+        if text[:1].islower():  # none of its lines, and most of a log's
+            return False
         plain = " ".join(text.translate(_FRAMES).split())
         if found := _VERSION.match(text):
             if self._begun:

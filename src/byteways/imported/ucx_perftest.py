@@ -34,7 +34,7 @@ _CSV_HEADER = re.compile(
 _FRAME = re.compile(r"[+├└┌─┬┴┼┤┐┘][-+├└┌─┬┴┼┤┐┘]*$")
 _NAMED = re.compile(r"\+(?P<test>[A-Za-z]\w*(?:/\w+)*)-[-+]*$")
 _LABEL = re.compile(
-    r"(?P<label>(?:log:)?Final:|\[thread \d+\]|[A-Za-z]\w*(?:/\w+)*)?[\s|│]*(?P<numbers>\d[^A-Za-z]*.*)$"
+    r"(?:(?P<label>(?:log:)?Final:|\[thread \d+\]|[A-Za-z]\w*(?:/\w+)*)[\s|│]+)?(?P<numbers>\d[^:;()=]*)$"
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 #: Columns of a row, and of the last one with several threads (print_progress).
