@@ -19,7 +19,7 @@ from byteways.plan.suite import parse
 from byteways.run.conduct.process import process_state
 from byteways.run.conduct.rank_faults import blamed
 from byteways.run.shared.launchers import Job, Launcher, find_launcher
-from byteways.run.work.figures import bus_factor
+from byteways.plan.collective_counts import bus_factor
 from byteways.run.work.rank_ends import own_ends
 from byteways.run.work.rank_worker import wrong_with
 from byteways.topology.model import Capabilities, Device, Offer, Topology
