@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from byteways.imported import nvbandwidth, nvbandwidth_json
 from byteways.imported.lines import Line
 from byteways.imported.reader import DocumentReader, TextReader
 
@@ -33,5 +34,21 @@ class DocumentFormat:
 
 
 #: In order of precedence; the beginnings exclude each other.
-TEXT_FORMATS: tuple[TextFormat, ...] = ()
-DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = ()
+TEXT_FORMATS: tuple[TextFormat, ...] = (
+    TextFormat(
+        nvbandwidth.NAME,
+        "text of nvbandwidth",
+        "nvbandwidth",
+        nvbandwidth.BEGINS,
+        nvbandwidth.NvbandwidthReader,
+    ),
+)
+DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
+    DocumentFormat(
+        nvbandwidth_json.NAME,
+        "JSON of nvbandwidth",
+        "nvbandwidth -j",
+        nvbandwidth_json.KEYS,
+        nvbandwidth_json.read_nvbandwidth_json,
+    ),
+)

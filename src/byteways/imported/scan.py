@@ -45,12 +45,12 @@ def scan_text(content: Iterable[bytes]) -> Scan:
     for line in lines_of_log(content):
         process = processes.setdefault(line.prefix, _Process())
         known = _begins(line)
-        if known is not None:
+        if known is not None and not _goes_on(process, known, line):
             if process.reader is not None:
                 process.reader.end()
             process.reader, process.headless_at = known.reader(line), None
             found.outputs.append(process.reader.found)
-        elif process.reader is None or not process.reader.take(line):
+        elif known is None and (process.reader is None or not process.reader.take(line)):
             _note_headless(process, line, found)
     for process in processes.values():
         if process.reader is not None:
@@ -62,6 +62,13 @@ def _begins(line: Line) -> TextFormat | None:
     if _ANY.match(line.text) is None:
         return None
     return next((known for known in TEXT_FORMATS if known.begins.match(line.text)), None)
+
+
+def _goes_on(process: _Process, known: TextFormat, line: Line) -> bool:
+    """Whether the line belongs to the output before it: some outputs may also begin at their later tables."""
+    return (
+        process.reader is not None and process.reader.found.format == known.name and process.reader.take(line)
+    )
 
 
 def _note_headless(process: _Process, line: Line, found: Scan) -> None:

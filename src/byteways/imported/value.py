@@ -81,7 +81,8 @@ class ForeignValue:
     text: str  # the number as it is written
     unit: Unit
     statistic: str | None  # over repetitions: mean, median, min, max, p99 …; None: not stated
-    counts: str | None  # as of a record: per-direction, sum-of-directions, read+write, bus, algorithm …
+    # As of a record: per-direction, sum-of-directions, read+write, bus, algorithm …; half-round-trip of a latency.
+    counts: str | None
     size_bytes: int | None
     operation: Operation
     differences: tuple[str, ...] = ()  # keys of DIFFERENCES
