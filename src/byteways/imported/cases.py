@@ -61,7 +61,7 @@ def cases_of(value: ForeignValue, topology: Topology) -> CasesOfValue:
     Several cases are possible where the output leaves out devices, memory or the method: they serve to find
     what no such case exceeds, and the value is not compared with any of them.
     """
-    differences = [*value.differences, *_left_open(value)]
+    differences = [*value.differences, *_left_open(value, topology)]
     possible = tuple(_possible(value, topology))
     if not possible:
         differences.append("no-case")
@@ -95,12 +95,14 @@ def transfer(
     )
 
 
-def _left_open(value: ForeignValue) -> Iterator[str]:
-    """Yields what the output does not contain of a case."""
+def _left_open(value: ForeignValue, topology: Topology) -> Iterator[str]:
+    """Yields what the output does not contain of a case, unless the machine has one such device alone."""
     operation = value.operation
     ends = [end for end in (operation.source, operation.destination) if end]
     if any(_device(end) == UNKNOWN for end in ends) and operation.pattern not in COLLECTIVES:
-        yield "devices-unknown"
+        devices = {tuple(end.device for end in pair) for pair in _ends(operation, topology)}
+        if len(devices) > 1:
+            yield "devices-unknown"
     if any(_memory(end) == UNKNOWN for end in ends):
         yield "memory-unknown"
     if operation.interface not in INTERFACES:

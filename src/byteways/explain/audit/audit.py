@@ -105,7 +105,8 @@ def _judged(value: ForeignValue, known: References, version: str) -> AuditedValu
     if value.value <= 0:
         return replace(plain, reason="zero")
     cases = cases_of(value, known.topology)
-    open_ones = [code for code in cases.differences if code not in _NEARLY_EQUAL]
+    resolved = _NEARLY_EQUAL | ({"devices-unknown"} if len(cases.possible) == 1 else set())
+    open_ones = [code for code in cases.differences if code not in resolved]
     other = [code for code in open_ones if code not in _STILL_BOUNDED]
     if other or not cases.possible:
         return replace(plain, reason=(other or ["no-case"])[0], differences=cases.differences)

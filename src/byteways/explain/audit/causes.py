@@ -14,15 +14,20 @@ from byteways.imported.value import ForeignValue
 from byteways.plan.case import OF_ALL_RANKS, Case, Flow
 from byteways.plan.collective_counts import bus_factor
 from byteways.plan.interfaces import INTERFACES, counts_as_stream
+from byteways.plan.limits import CACHES_EXCEEDED
 from byteways.plan.peaks import peak
 from byteways.topology.capacity import links_between
 
 #: What messages and small transfers reach of the nominal peak, at least, to count as an explanation.
-LEAST_OF_PEAK = 0.3
+LEAST_OF_PEAK = 0.25
 #: Times of calls that return before the work is done, in ns: from a write to a queue to a slow driver.
 CALL_TIME_NS = (200.0, 20e3)
 #: … while the work itself takes at least so many times as long.
 CALL_AHEAD = 1.5
+
+#: What a corrected number has to be, if not within what is expected: very near to it, as the correction changes
+#: little; any usual part of the peak, as the path is not well defined; what machines with any CPUs gave.
+_NEAR, _WIDE, _SEEN = "near", "wide", "seen"
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class _Try:
     code: str
     own: OwnCase
     factor: float = 1.0
-    tight: bool = False  # it changes little, so that it must bring the number very near to what is expected
+    by: str = "expected"  # _NEAR: very near to what is expected; _WIDE: a part of the peak; _SEEN: of machines
 
 
 def causes_of(value: ForeignValue, own: OwnCase, counted: float, known: References) -> tuple[Cause, ...]:
@@ -52,28 +57,36 @@ def causes_of(value: ForeignValue, own: OwnCase, counted: float, known: Referenc
 
 
 def _fits(one: _Try, counted: float, known: References) -> Cause | None:
-    target = _target(one.own, known)
     then = counted * one.factor
+    if one.by == _SEEN:
+        target = known.of_machines(one.own, other_cpus=True)
+    else:
+        target = _part_of_peak(one.own, known) if one.by == _WIDE else _target(one.own, known)
     if target is None or then <= 0:
         return None
     near = abs(log(then / target.value)) <= log(1 + HIGH_TOLERANCE)
-    fits = near if one.tight else target.least <= then <= target.most
+    fits = near if one.by == _NEAR else target.least <= then <= target.most
     return Cause(one.code, one.factor, then, target.value, target.basis) if fits else None
 
 
 def _target(own: OwnCase, known: References) -> Expected | None:
     """Returns what a corrected number has to be: what is expected, or a part of the nominal peak."""
-    bound = bound_of(known.topology, own)
-    most = bound.value if isinstance(bound, Bound) else float("inf")
     if found := known.expected(own):
-        return replace(found, most=min(found.most, most))
+        bound = bound_of(known.topology, own)
+        return replace(found, most=min(found.most, bound.value)) if isinstance(bound, Bound) else found
+    return _part_of_peak(own, known)
+
+
+def _part_of_peak(own: OwnCase, known: References) -> Expected | None:
+    """Returns the part of the nominal peak, or of a collective's bound, that slower ways reach as well."""
     if own.case.pattern in OF_ALL_RANKS:
-        rate = most if most < float("inf") else None
+        bound = bound_of(known.topology, own)
+        rate = bound.value if isinstance(bound, Bound) else None
     else:
         rate = peak(known.topology, _plain(own.case)).bytes_per_s
     if rate is None:
         return None
-    return Expected(rate, LEAST_OF_PEAK * rate, min(rate, most), FROM_PEAK, "", own.case.size_bytes)
+    return Expected(rate, LEAST_OF_PEAK * rate, rate, FROM_PEAK, "", own.case.size_bytes)
 
 
 def _plain(case: Case) -> Case:
@@ -90,8 +103,8 @@ def _tries(value: ForeignValue, own: OwnCase, known: References) -> Iterator[_Tr
     yield _Try("unit-of-1000", own, 1e3)
     yield _Try("bits-for-bytes", own, 1 / 8)
     yield _Try("bits-for-bytes", own, 8.0)
-    yield _Try("binary-unit", own, 1e6 / 2**20, tight=True)
-    yield _Try("binary-unit", own, 1e9 / 2**30, tight=True)
+    yield _Try("binary-unit", own, 1e6 / 2**20, by=_NEAR)
+    yield _Try("binary-unit", own, 1e9 / 2**30, by=_NEAR)
     if case.pattern in OF_ALL_RANKS:
         yield from _of_collectives(value, own)
         return
@@ -123,11 +136,13 @@ def _on_other_paths(own: OwnCase, flow: Flow, known: References) -> Iterator[_Tr
     ends = (flow.source, flow.destination)
     for end in dict.fromkeys(ends):
         if end.device.startswith("gpu") or not any(one.device.startswith("gpu") for one in ends):
-            yield _Try("one-device", _within(own, flow, end is flow.source))
+            by = "expected" if end.rank is None else _WIDE  # messages cost more than copies
+            yield _Try("one-device", _within(own, flow, end is flow.source), by=by)
     hosts = [end for end in ends if end.memory == "pinned"]
     if hosts and own.case.pattern == "unidirectional":
         plain = tuple(replace(end, memory="pageable") if end in hosts else end for end in ends)
-        yield _Try("pageable-memory", _with_flow(own, replace(flow, source=plain[0], destination=plain[1])))
+        pageable = _with_flow(own, replace(flow, source=plain[0], destination=plain[1]))
+        yield _Try("pageable-memory", pageable, by=_SEEN)
     if all(end.device.startswith("gpu") for end in ends) and own.case.pattern == "unidirectional":
         yield from _through_host(own, flow, known)
 
@@ -142,7 +157,8 @@ def _through_host(own: OwnCase, flow: Flow, known: References) -> Iterator[_Try]
     if any(way is None for way in ways) or any(">cpu" in arc.name for arc in direct):
         return
     host = replace(flow.source, device=topology.nearest_cpu(flow.source.device), memory="pinned")
-    yield _Try("through-host", _with_flow(own, replace(flow, destination=host, executor=flow.source.device)))
+    staged = _with_flow(own, replace(flow, destination=host, executor=flow.source.device))
+    yield _Try("through-host", staged, by=_WIDE)
 
 
 def _within(own: OwnCase, flow: Flow, at_source: bool) -> OwnCase:
@@ -176,6 +192,8 @@ def _of_a_cache(own: OwnCase, counted: float, known: References) -> tuple[Cause,
     target = None if own.case.pattern in OF_ALL_RANKS else _target(own, known)
     if not own.case.size_bytes or target is None or counted <= target.most:
         return ()
-    if not in_caches(known.topology, own.case):
+    executors = {flow.executor for flow in own.case.flows}
+    caches = sum(known.topology.device(name).last_level_cache_bytes or 0 for name in executors)
+    if own.case.size_bytes > CACHES_EXCEEDED * caches or not in_caches(known.topology, own.case):
         return ()
     return (Cause("cache", 1.0, counted, target.value, target.basis),)

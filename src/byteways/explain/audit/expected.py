@@ -21,6 +21,7 @@ from byteways.plan.interfaces import INTERFACES, counts_as_stream
 from byteways.plan.peaks import peak
 from byteways.record.record import Record
 from byteways.topology.model import Topology
+from byteways.topology.routes import route
 
 #: Below this size, programs differ in how much of the fixed cost of an operation they include.
 LEAST_BYTES = 2**20
@@ -32,6 +33,8 @@ HIGH_TOLERANCE = 0.04
 SIZE_FACTOR, SIZE_TOLERANCE = 8, 0.03
 #: The version of a library in a setting: other versions serve where there is none of the same.
 _LIBRARY = re.compile(r"^(?:nccl|rccl|mpi) \S")
+#: The CPUs in a setting (two_runs/setting.py).
+_CPUS = re.compile(r"\(\d+ domains, \d+ cores\)$")
 
 
 @dataclass(frozen=True)
@@ -47,12 +50,13 @@ class MachineAlone:
 
 @dataclass(frozen=True)
 class _Place:
-    """A setting without its size, cache and versions of libraries, and these."""
+    """What a setting has besides its stem: size, cache, libraries with versions, CPUs."""
 
     size_bytes: int
     cache: str
     libraries: tuple[str, ...]
     key: str
+    cpus: str = ""
 
 
 class References:
@@ -71,9 +75,16 @@ class References:
             own: The case.
             version: Of the library between ranks, which is preferred.
         """
-        return self._normal_of(own, version) or self.of_peak(own)
+        return self.of_machines(own, version) or self.of_peak(own)
 
-    def _normal_of(self, own: OwnCase, version: str) -> Expected | None:
+    def of_machines(self, own: OwnCase, version: str = "", *, other_cpus: bool = False) -> Expected | None:
+        """Returns what such machines give; None if there are none.
+
+        Args:
+            own: The case.
+            version: See expected().
+            other_cpus: Whether machines with other CPUs serve where CPUs matter.
+        """
         if own.case.size_bytes < LEAST_BYTES:
             return None
         key = setting_of_case(self._index, own.case)
@@ -81,7 +92,12 @@ class References:
             return None
         stem, wanted = _split(key)
         near = [place for place in self._places.get(stem, ()) if _comparable(place, wanted, own)]
-        near = [place for place in near if self._normal.settings[place.key].counts == own.counts]
+        near = [
+            place
+            for place in near
+            if self._normal.settings[place.key].counts == own.counts
+            and (other_cpus or place.cpus == wanted.cpus)
+        ]
         if not near:
             return None
         chosen = min(near, key=lambda place: _distance(place, wanted, version))
@@ -108,11 +124,21 @@ class References:
             return None
         if case.size_bytes < OVERHEAD_LIMITED_BELOW_BYTES or not _quick(case):
             return None
+        if row.by_call and self._of_wide_bundles(case):
+            return None
         nominal = peak(self.topology, case)
         if nominal.bytes_per_s is None:
             return None
         rate = nominal.bytes_per_s
         return Expected(rate, AT_LEAST * rate, rate, FROM_PEAK, nominal.source, case.size_bytes)
+
+    def _of_wide_bundles(self, case: Case) -> bool:
+        """Whether a copy engine is slower than the links: of xGMI it fills one (pearson2023, table III)."""
+        return any(
+            link.kind == "xgmi" and link.count > 1
+            for flow in case.flows
+            for link in route(self.topology, flow.source.device, flow.destination.device)
+        )
 
     @cached_property
     def _places(self) -> Mapping[str, list[_Place]]:
@@ -131,12 +157,13 @@ def _quick(case: Case) -> bool:
 
 
 def _split(key: str) -> tuple[str, _Place]:
-    """Returns a setting without size, cache and libraries (two_runs/setting.py), and these."""
+    """Returns a setting without size, cache, CPUs and libraries (two_runs/setting.py), and these."""
     parts = key.split(" | ")
     at = next(place for place in range(len(parts) - 1, -1, -1) if parts[place].isdigit())
     libraries = tuple(part for part in parts[:at] if _LIBRARY.match(part))
-    rest = [part for part in (*parts[:at], *parts[at + 2 :]) if part not in libraries]
-    return " | ".join(rest), _Place(int(parts[at]), parts[at + 1], libraries, key)
+    cpus = next((part for part in parts[:at] if _CPUS.search(part)), "")
+    rest = [part for part in (*parts[:at], *parts[at + 2 :]) if part not in libraries and part != cpus]
+    return " | ".join(rest), _Place(int(parts[at]), parts[at + 1], libraries, key, cpus)
 
 
 def _comparable(place: _Place, wanted: _Place, own: OwnCase) -> bool:
