@@ -30,8 +30,8 @@ class Log:
     """The lines of an output, and what is expected of them.
 
     Attributes:
-        values: Fields of each ForeignValue with its `value` in base units, without those that are None or empty.
-        mistakes: Lines (from 1) that must be refused; None is a place in a document.
+        values: Fields of each ForeignValue with its `value` in base units, without those that are None or
+        empty. mistakes: Lines (from 1) that must be refused; None is a place in a document.
         hints: What must be known of the machine; only the fields listed are compared.
     """
 

@@ -6,7 +6,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from byteways.imported import nvbandwidth, nvbandwidth_json
+from byteways.imported import (
+    babelstream,
+    bandwidth_test,
+    imb,
+    nvbandwidth,
+    nvbandwidth_json,
+    p2p_bandwidth_latency,
+    rocm_bandwidth_test,
+    stream_text,
+    ucx_perftest,
+)
 from byteways.imported.lines import Line
 from byteways.imported.reader import DocumentReader, TextReader
 
@@ -41,6 +51,55 @@ TEXT_FORMATS: tuple[TextFormat, ...] = (
         "nvbandwidth",
         nvbandwidth.BEGINS,
         nvbandwidth.NvbandwidthReader,
+    ),
+    TextFormat(
+        ucx_perftest.NAME,
+        "text or CSV of ucx_perftest",
+        "ucx_perftest HOST -t tag_bw",
+        ucx_perftest.BEGINS,
+        ucx_perftest.UcxPerftestReader,
+    ),
+    TextFormat(
+        imb.NAME,
+        "tables of Intel MPI Benchmarks",
+        "mpirun -n 2 IMB-MPI1 PingPong",
+        imb.BEGINS,
+        imb.ImbReader,
+    ),
+    TextFormat(
+        stream_text.NAME,
+        "text of STREAM",
+        "stream_c.exe",
+        stream_text.BEGINS,
+        stream_text.StreamReader,
+    ),
+    TextFormat(
+        babelstream.NAME,
+        "text or CSV of BabelStream",
+        "cuda-stream --csv",
+        babelstream.BEGINS,
+        babelstream.BabelStreamReader,
+    ),
+    TextFormat(
+        p2p_bandwidth_latency.NAME,
+        "matrices of p2pBandwidthLatencyTest",
+        "p2pBandwidthLatencyTest",
+        p2p_bandwidth_latency.BEGINS,
+        p2p_bandwidth_latency.P2pReader,
+    ),
+    TextFormat(
+        bandwidth_test.NAME,
+        "text or CSV of bandwidthTest",
+        "bandwidthTest --csv",
+        bandwidth_test.BEGINS,
+        bandwidth_test.BandwidthTestReader,
+    ),
+    TextFormat(
+        rocm_bandwidth_test.NAME,
+        "logs of rocm_bandwidth_test 2.x",
+        "rocm-bandwidth-test",
+        rocm_bandwidth_test.BEGINS,
+        rocm_bandwidth_test.RocmBandwidthTestReader,
     ),
 )
 DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (

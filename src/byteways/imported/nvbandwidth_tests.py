@@ -1,8 +1,9 @@
 """What a cell of nvbandwidth's matrices is, by the name of its test and the matrix's part of it.
 
 From its testcases_ce.cpp, testcases_sm.cpp and README of 0.4 to 0.10. The arrows of its titles contradict the
-copies between GPUs: a cell of a `read` test is what the row's GPU reads from the column's, one of `write` what it
-writes there. Copy engines' bidirectional tests print one of both directions, from 0.5 on each, and their total.
+copies between GPUs: a cell of a `read` test is what the row's GPU reads from the column's, one of `write`
+what it writes there. Copy engines' bidirectional tests print one of both directions, from 0.5 on both and
+their sum.
 """
 
 from __future__ import annotations

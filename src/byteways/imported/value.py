@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 
-#: Units as programs print them, in bytes/s, nanoseconds or per second. A program's own meaning of "MB/s" decides
-#: which row its reader takes.
+#: Units as programs print them, in bytes/s, nanoseconds or per second. A program's own meaning of "MB/s"
+#: decides which row its reader takes.
 BANDWIDTH_UNITS: Mapping[str, float] = {
     "B/s": 1.0,
     "MB/s": 1e6,
@@ -18,8 +19,8 @@ BANDWIDTH_UNITS: Mapping[str, float] = {
 TIME_UNITS: Mapping[str, float] = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 RATE_UNITS: Mapping[str, float] = {"1/s": 1.0}
 
-#: What makes a value another quantity than ours, by code. A value with one of these has no case of ours that it
-#: equals; the sentence completes "it is not comparable: …".
+#: What makes a value another quantity than ours, by code. A value with one of these has no case of ours
+#: that it equals; the sentence completes "it is not comparable: …".
 DIFFERENCES: Mapping[str, str] = {
     "devices-unknown": "the output does not contain the devices that took part",
     "memory-unknown": "the output does not contain where the buffers were",
@@ -58,8 +59,8 @@ class Unit:
 class Operation:
     """What was measured, in byteways' own words as far as the output says it; empty or None: it does not.
 
-    Ends are written like buffers of a case: `gpu0:device`, `cpu0:pinned`, with the rank first between processes
-    (`1/gpu1:device`). A device or memory that the output leaves out is `?`: `?:device`, `gpu0:?`.
+    Ends are written like buffers of a case: `gpu0:device`, `cpu0:pinned`, with the rank first between
+    processes (`1/gpu1:device`). A device or memory that the output leaves out is `?`: `?:device`, `gpu0:?`.
     """
 
     interface: str = ""  # a row of plan.interfaces: copy, kernel, mpi, xccl, stream-triad, memcpy …
@@ -81,7 +82,8 @@ class ForeignValue:
     text: str  # the number as it is written
     unit: Unit
     statistic: str | None  # over repetitions: mean, median, min, max, p99 …; None: not stated
-    # As of a record: per-direction, sum-of-directions, read+write, bus, algorithm …; half-round-trip of a latency.
+    # As of a record: per-direction, sum-of-directions, read+write, bus, algorithm …; one-way: half of a
+    # round trip.
     counts: str | None
     size_bytes: int | None
     operation: Operation
@@ -91,7 +93,7 @@ class ForeignValue:
     @property
     def value(self) -> float:
         """The number in bytes/s, ns or 1/s."""
-        return float(self.text) * self.unit.factor
+        return float(Decimal(self.text) * Decimal(self.unit.factor))  # rounded once
 
 
 @dataclass(frozen=True)
