@@ -3,9 +3,9 @@
     python validation/audit.py [--most N]
 
 prints recorded bandwidths and times (examples) and published ones as other programs print them, with their
-units, digits and counts, and audits them on the machine that they were measured on, and on the nominal machine
-that their GPUs name. None may be impossible. Then it makes the mistakes that people make, each with several
-programs and machines: the audit must name at least LEAST_NAMED of them with the right cause.
+units, digits and counts, and audits them on the machine that they were measured on, and on the nominal
+machine that their GPUs name. None may be impossible. Then it makes the mistakes that people make, each with
+several programs and machines: the audit must name at least LEAST_NAMED of them with the right cause.
 
 The exit status is 1 if a plausible number is impossible, or too few mistakes are named.
 """
@@ -23,7 +23,7 @@ from pathlib import Path
 from audit_plants import Plant, plants
 from byteways.explain.audit.audit import ReadFile, audited
 from byteways.explain.audit.machine import machines_of
-from byteways.explain.audit.verdict import HIGH, IMPOSSIBLE, LOW, AuditedValue
+from byteways.explain.audit.verdict import HIGH_NUMBER, IMPOSSIBLE_NUMBER, LOW_NUMBER, AuditedValue
 from byteways.explain.checks.normal import Normal, read_normal
 from byteways.imported.reader import Found
 from byteways.imported.value import ForeignValue, Hints, Operation, Unit
@@ -38,7 +38,7 @@ from byteways.topology.nominal import NOMINAL_MACHINES, nominal_topology
 from published_values import PublishedValue, load, machines, references
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
-from unpack_examples import EXAMPLES, fleet, unpack  # noqa: E402
+from unpack_examples import EXAMPLES, fleet, unpack
 
 #: Part of the planted mistakes that must be named with the right cause.
 LEAST_NAMED = 0.95
@@ -78,8 +78,8 @@ def values_of(record: Record, turn: int) -> Iterator[ForeignValue]:
     """Yields what other programs print of a result; nothing if none measures such a case."""
     case = Case.from_json(record.definition)
     rate = record.bandwidth_bytes_per_s
-    if rate is None or record.beyond_limit or case.hosts:
-        return
+    if rate is None or record.beyond_limit or case.hosts or {*case.options} - {"timing"}:
+        return  # programs do not print options such as a number of blocks
     flow = case.flows[0]
     ends = str(flow.source), str(flow.destination)
     if case.pattern in COLLECTIVES and case.interface in ("xccl", "mpi"):
@@ -93,7 +93,16 @@ def values_of(record: Record, turn: int) -> Iterator[ForeignValue]:
             text = printed(rate, unit, 3)
             args = ("extreme",)
             yield ForeignValue(
-                1, "BabelStream", "MBytes/sec", text, unit, "max", "read+write", case.size_bytes, operation, args
+                1,
+                "BabelStream",
+                "MBytes/sec",
+                text,
+                unit,
+                "max",
+                "read+write",
+                case.size_bytes,
+                operation,
+                args,
             )
     elif case.interface in _TRANSFERS or case.interface in ("mpi", "xccl"):
         programs = _OF_TRANSFERS if case.interface in _TRANSFERS else _OF_MESSAGES
@@ -142,7 +151,7 @@ def tally(name: str, values: Iterable[ForeignValue], topology: Topology, normal:
     """Audits numbers that were measured."""
     found = ReadFile(name, tuple(Found("validation", 1, [value]) for value in values))  # of no common table
     told = audited([found], topology, normal, machine=name)
-    bad = tuple(one for one in told.values if one.verdict == IMPOSSIBLE)
+    bad = tuple(one for one in told.values if one.verdict == IMPOSSIBLE_NUMBER)
     return Tally(name, Counter(one.verdict for one in told.values), bad)
 
 
@@ -181,7 +190,7 @@ def named(plant: Plant, normal: Normal) -> AuditedValue:
 def right(plant: Plant, told: AuditedValue) -> bool:
     """Whether a mistake is found, and its cause among those that fit."""
     causes = [cause.code for cause in told.causes]
-    return told.verdict in (IMPOSSIBLE, HIGH, LOW) and plant.cause in causes
+    return told.verdict in (IMPOSSIBLE_NUMBER, HIGH_NUMBER, LOW_NUMBER) and plant.cause in causes
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ from byteways.json_text import json_text
 
 if TYPE_CHECKING:
     from byteways.explain.audit.audit import ReadFile
-    from byteways.explain.audit.machine import KnownMachine
+    from byteways.explain.audit.machine import AuditMachine
     from byteways.explain.audit.verdict import Audit
 
 #: Most rows that are printed without --all.
@@ -83,27 +83,27 @@ def _read(file: Path) -> ReadFile:
     return ReadFile(str(file), tuple(found.outputs), tuple(found.mistakes))
 
 
-def _machine(name: str | None, read: list[ReadFile]) -> KnownMachine:
+def _machine(name: str | None, read: list[ReadFile]) -> AuditMachine:
     """Returns the machine that is named, or that the outputs tell. Raises BytewaysError without one."""
     from byteways.cli import topo
-    from byteways.explain.audit.machine import KnownMachine
+    from byteways.explain.audit.machine import AuditMachine
     from byteways.run.conduct.simulation import simulation_of
     from byteways.topology.nominal import NOMINAL_MACHINES, nominal_mark, nominal_topology
 
     if name is None:
         return _printed_machine(read)
     if name in NOMINAL_MACHINES:
-        return KnownMachine(name, nominal_topology(name), nominal_mark(name))
+        return AuditMachine(name, nominal_topology(name), nominal_mark(name))
     path = Path(name)
     if path.exists() and (path.is_dir() or path.suffix != ".toml"):
         topology, mark = topo.read(path)
-        return KnownMachine(name, topology, mark)
+        return AuditMachine(name, topology, mark)
     simulation = simulation_of(name, None)
     assert simulation is not None  # a name was given
-    return KnownMachine(name, simulation.topology(), simulation.mark)
+    return AuditMachine(name, simulation.topology(), simulation.mark)
 
 
-def _printed_machine(read: list[ReadFile]) -> KnownMachine:
+def _printed_machine(read: list[ReadFile]) -> AuditMachine:
     """Returns the machine whose GPUs the outputs name. Raises BytewaysError without one, or with several."""
     from byteways.explain.audit.machine import machines_of
 
@@ -125,14 +125,14 @@ def _printed_machine(read: list[ReadFile]) -> KnownMachine:
 
 def _print(found: Audit, every: bool) -> None:
     from byteways.cli.layout import Lines, show
-    from byteways.explain.audit.verdict import AUDIT_VERDICTS, HIGH
+    from byteways.explain.audit.verdict import AUDIT_VERDICTS, HIGH_NUMBER
     from byteways.explain.audit.wording_audit import audit_notes, audit_summary, audit_table
     from byteways.explain.display.table import Table
 
     for mark in found.marks:
         echo(mark)
     order = [*AUDIT_VERDICTS]
-    chosen = [one for one in found.values if every or one.failing or one.verdict == HIGH]
+    chosen = [one for one in found.values if every or one.failing or one.verdict == HIGH_NUMBER]
     chosen.sort(key=lambda one: order.index(one.verdict))
     shown = chosen if every else chosen[:MOST_ROWS]
     lines = [audit_summary(found), *audit_notes(found)]

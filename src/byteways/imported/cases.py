@@ -22,6 +22,8 @@ UNKNOWN = "?"
 _PING_PONGS = {"mpi": "mpi-ping-pong", "xccl": "xccl-ping-pong"}
 #: Kinds of devices that have a memory, in the order in which an unknown device is tried.
 _USUAL_MEMORY = {"gpu": "device", "cpu": "pinned"}
+#: Counts of times of transfers, which the size over the time makes a rate.
+_RATES_OF_TIMES = ("per-direction", "read+write", "one-way")
 #: Memory of a CPU or a GPU alone; managed memory is of both.
 _KIND_OF_MEMORY = {"device": "gpu", "ipc": "gpu"}
 #: Between two different devices with more than so many pairs, those of the first device alone are tried.
@@ -91,7 +93,12 @@ def transfer(
         back = destination.device if executor == source.device else source.device
         flows = (there, Flow(destination, source, back))
     return Case(
-        interface, pattern, flows, size_bytes, options=dict(options or {}), environment=dict(environment or {})
+        interface,
+        pattern,
+        flows,
+        size_bytes,
+        options=dict(options or {}),
+        environment=dict(environment or {}),
     )
 
 
@@ -100,7 +107,9 @@ def _left_open(value: ForeignValue, topology: Topology) -> Iterator[str]:
     operation = value.operation
     ends = [end for end in (operation.source, operation.destination) if end]
     if any(_device(end) == UNKNOWN for end in ends) and operation.pattern not in COLLECTIVES:
-        devices = {tuple(end.device for end in pair) for pair in _ends(operation, topology)}
+        devices = {
+            tuple(end.device for end in pair) for pair in _ends(operation, topology, local=_within(value))
+        }
         if len(devices) > 1:
             yield "devices-unknown"
     if any(_memory(end) == UNKNOWN for end in ends):
@@ -123,7 +132,7 @@ def _possible(value: ForeignValue, topology: Topology) -> Iterator[OwnCase]:
     if operation.pattern not in ("unidirectional", "bidirectional", "ping-pong", ""):
         return
     seen = set()
-    for ends in _ends(operation, topology):
+    for ends in _ends(operation, topology, local=_within(value)):
         if (key := _class_of(topology, ends)) not in seen:
             seen.add(key)
             yield from _transfer(value, topology, ends)
@@ -148,17 +157,25 @@ def _transfer(value: ForeignValue, topology: Topology, ends: tuple[Buffer, Buffe
         return
     size = value.size_bytes or 0
     case = transfer(
-        interface, "bidirectional" if both else "unidirectional", ends, executor, size, None, operation.options
+        interface,
+        "bidirectional" if both else "unidirectional",
+        ends,
+        executor,
+        size,
+        None,
+        operation.options,
     )
     if metric_of(interface) != "bandwidth":
         if timed:
-            factor = 2.0 if value.counts == "one-way" and INTERFACES[interface].counts == "round-trip" else 1.0
+            factor = (
+                2.0 if value.counts == "one-way" and INTERFACES[interface].counts == "round-trip" else 1.0
+            )
             yield OwnCase(case, INTERFACES[interface].counts, "time", factor)
         return
     counts = "sum-of-directions" if both else INTERFACES[interface].counts
-    if timed and (both or not size):
+    if timed and (both or not size or value.counts not in _RATES_OF_TIMES):
         return
-    factor = INTERFACES[interface].counted if timed and counts_as_stream(interface) else 1.0
+    factor = float(INTERFACES[interface].counted) if timed else 1.0
     if value.counts == "read+write" and counts == "per-direction":
         factor = 0.5  # a copy that counts what it reads and what it writes
     yield OwnCase(case, counts, "bandwidth", factor, timed)
@@ -187,15 +204,21 @@ def _collective(value: ForeignValue, topology: Topology) -> Iterator[OwnCase]:
         yield OwnCase(case, "bus", "bandwidth", factor if value.counts == "algorithm" else 1.0)
 
 
-def _ends(operation: Operation, topology: Topology) -> Iterator[tuple[Buffer, Buffer]]:
+def _ends(
+    operation: Operation, topology: Topology, *, local: bool = False
+) -> Iterator[tuple[Buffer, Buffer]]:
     """Yields the buffers of both ends, for each device that may have been one.
 
-    Between two unknown devices they are different ones: that is what such programs measure.
+    Between two unknown devices they are different ones: that is what such programs measure, but for loops
+    over arrays, and for a copy that counts what it reads and writes (`local`).
     """
     texts = operation.source or operation.destination, operation.destination or operation.source
+    if local or (_one_device(operation.interface) and texts[0] == texts[1]):
+        yield from ((end, end) for end in _buffers(texts[0], topology))
+        return
     unknown = [_device(text) == UNKNOWN for text in texts]
-    for source in _buffers(texts[0], topology, 0):
-        for destination in _buffers(texts[1], topology, 1):
+    for source in _buffers(texts[0], topology):
+        for destination in _buffers(texts[1], topology):
             same = source.device == destination.device
             if any(unknown) and same and source.device.startswith("gpu"):
                 continue
@@ -204,7 +227,19 @@ def _ends(operation: Operation, topology: Topology) -> Iterator[tuple[Buffer, Bu
             yield source, destination
 
 
-def _buffers(text: str, topology: Topology, place: int) -> Iterator[Buffer]:
+def _one_device(interface: str) -> bool:
+    """Whether an operation has its arrays on one device."""
+    row = INTERFACES.get(interface)
+    return row is not None and (counts_as_stream(interface) or row.buffers == "one" or row.walks)
+
+
+def _within(value: ForeignValue) -> bool:
+    operation = value.operation
+    same = operation.source == operation.destination
+    return same and value.counts == "read+write" and UNKNOWN in _device(operation.source)
+
+
+def _buffers(text: str, topology: Topology) -> Iterator[Buffer]:
     """Yields the buffers that a text of an operation may mean."""
     rank, _, _ = text.rpartition("/")
     device, memory = _device(text), _memory(text)

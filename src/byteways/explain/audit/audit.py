@@ -11,12 +11,12 @@ from byteways.explain.audit.expected import LEAST_BYTES, References, with_caches
 from byteways.explain.audit.odd import oddities
 from byteways.explain.audit.verdict import (
     COUNTED_OTHERWISE,
-    HIGH,
-    IMPOSSIBLE,
-    LOW,
-    NORMAL,
+    HIGH_NUMBER,
+    IMPOSSIBLE_NUMBER,
+    LOW_NUMBER,
+    NORMAL_NUMBER,
     NOT_JUDGED,
-    ODD,
+    ODD_NUMBER,
     Audit,
     AuditedOutput,
     AuditedValue,
@@ -32,11 +32,18 @@ from byteways.topology.model import Topology
 #: Differences that leave open which case a number is of, but not what it measures: it has a bound, and what
 #: exceeds that is impossible. Others make it another quantity.
 _STILL_BOUNDED = frozenset(
-    ("devices-unknown", "memory-unknown", "method-unknown", "size-unknown", "one-of-two-directions")
+    (
+        *("devices-unknown", "memory-unknown", "method-unknown", "size-unknown", "one-of-two-directions"),
+        "no-case",  # of a path that the output contains: another method than ours on it
+    )
 )
 
 #: Differences of the statistic alone: the number is still beside what is expected.
 _NEARLY_EQUAL = frozenset(("extreme", "first-iterations"))
+
+#: Sizes of programs that print none, by format: the default of an option that users rarely set.
+#: Published values are read in the same way (validation/references.csv).
+ASSUMED_SIZES = {"p2p-bandwidth-latency-test": 160_000_000}
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,8 @@ def audited(
         mistakes += ((file.name, one) for one in file.mistakes)
         for found in file.outputs:
             program = " ".join(filter(None, (found.format, found.hints.version)))
-            values += ((len(outputs), value) for value in found.values)
+            size = ASSUMED_SIZES.get(found.format)
+            values += ((len(outputs), _with_size(value, size)) for value in found.values)
             mistakes += ((file.name, one) for one in found.mistakes)
             outputs.append(AuditedOutput(file.name, found.format, found.begins_at, program))
             versions.append(found.hints.libraries.get("nccl") or found.hints.libraries.get("rccl") or "")
@@ -86,8 +94,16 @@ def audited(
     return Audit(machine, tuple(filter(None, marks)), tuple(outputs), told, tuple(mistakes))
 
 
+def _with_size(value: ForeignValue, size: int | None) -> ForeignValue:
+    """Returns a bandwidth with the usual size of its program where it prints none."""
+    if size is None or value.size_bytes is not None or value.unit.metric != "bandwidth":
+        return value
+    others = tuple(code for code in value.differences if code != "size-unknown")
+    return replace(value, size_bytes=size, differences=others)
+
+
 def _with_odd(one: AuditedValue) -> str:
-    return ODD if one.verdict in (COUNTED_OTHERWISE, NORMAL, NOT_JUDGED) else one.verdict
+    return ODD_NUMBER if one.verdict in (COUNTED_OTHERWISE, NORMAL_NUMBER, NOT_JUDGED) else one.verdict
 
 
 def _each(
@@ -120,11 +136,18 @@ def _judged(value: ForeignValue, known: References, version: str) -> AuditedValu
         counted=counted,
         bound=bound if isinstance(bound, Bound) else None,
     )
-    if isinstance(bound, Bound) and _exceeds(counted, bound, own):
-        return replace(one, verdict=IMPOSSIBLE, causes=causes_of(value, own, counted, known))
+    if isinstance(bound, Bound) and _exceeds(counted, bound, own, half_digit(value.text)):
+        return replace(one, verdict=IMPOSSIBLE_NUMBER, causes=causes_of(value, own, counted, known))
     if open_ones:
         return replace(one, reason=open_ones[0])
     return _beside_expected(one, known, version, bound)
+
+
+def half_digit(text: str) -> float:
+    """Returns half of the last printed digit as a part of the number: what rounding may have changed."""
+    mantissa, _, exponent = text.lower().partition("e")
+    decimals = len(mantissa.partition(".")[2])
+    return 0.5 * 10.0 ** (int(exponent or 0) - decimals) / abs(float(text))
 
 
 def _highest(cases: CasesOfValue, topology: Topology) -> tuple[OwnCase, Bound | NoBound]:
@@ -142,10 +165,10 @@ def _highest(cases: CasesOfValue, topology: Topology) -> tuple[OwnCase, Bound | 
     return max(bounds, key=allows)
 
 
-def _exceeds(counted: float, bound: Bound, own: OwnCase) -> bool:
-    if own.metric == "time":
-        return counted * CLOCK_TOLERANCE < bound.value
-    return counted > bound.value * CLOCK_TOLERANCE
+def _exceeds(counted: float, bound: Bound, own: OwnCase, rounded: float) -> bool:
+    """Whether a number is beyond a bound, whatever was rounded."""
+    tolerance = CLOCK_TOLERANCE * (1 + rounded)
+    return counted * tolerance < bound.value if own.metric == "time" else counted > bound.value * tolerance
 
 
 def _beside_expected(
@@ -160,9 +183,9 @@ def _beside_expected(
         return replace(one, reason="small-size" if small else "cache" if cached else "no-reference")
     one = replace(one, expected=expected)
     speed = counted if own.metric == "bandwidth" else expected.value**2 / counted
-    if speed < expected.least:
-        return replace(one, verdict=LOW, causes=causes_of(one.value, own, counted, known))
-    if speed > expected.most:
-        return replace(one, verdict=HIGH, causes=causes_of(one.value, own, counted, known))
+    if speed * (1 + half_digit(one.value.text)) < expected.least:
+        return replace(one, verdict=LOW_NUMBER, causes=causes_of(one.value, own, counted, known))
+    if speed > expected.most * (1 + half_digit(one.value.text)):
+        return replace(one, verdict=HIGH_NUMBER, causes=causes_of(one.value, own, counted, known))
     otherwise = own.factor != 1 and not own.from_time
-    return replace(one, verdict=COUNTED_OTHERWISE if otherwise else NORMAL)
+    return replace(one, verdict=COUNTED_OTHERWISE if otherwise else NORMAL_NUMBER)

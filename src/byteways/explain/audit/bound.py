@@ -9,15 +9,15 @@ from byteways.imported.cases import OwnCase
 from byteways.plan.case import OF_ALL_RANKS, Case
 from byteways.plan.collective_counts import bus_factor
 from byteways.plan.interfaces import INTERFACES, counts_as_stream
-from byteways.plan.limits import CACHES_EXCEEDED, limit, measured_flows
-from byteways.plan.peaks import peak, stranger_of
+from byteways.plan.limits import CACHES_EXCEEDED, limit
+from byteways.plan.peaks import measured_flows, peak, stranger_of
 from byteways.topology.capacity import memory_of
 from byteways.topology.model import Topology
 from byteways.topology.routes import FABRICS
 from byteways.units import format_bandwidth
 
-#: Raw over data rate of links, at most: 26.5625 over 25 GB/s of NVLink 4 (topology/link_rates.py). A link whose
-#: raw rate is not published is taken to be at most so much faster than its data rate.
+#: Raw over data rate of links, at most: 26.5625 over 25 GB/s of NVLink 4 (topology/link_rates.py). A link
+#: whose raw rate is not published is taken to be at most so much faster than its data rate.
 RAW_OVER_DATA = 1.0625
 #: Distinct bytes of a working set that no cache holds.
 _BEYOND_CACHES = 2**44

@@ -1,4 +1,4 @@
-"""What explains a number that cannot be, or is far from what is expected: every correction that makes it fit."""
+"""What explains a number that is impossible, high or low: every correction that makes it fit."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ CALL_TIME_NS = (200.0, 20e3)
 #: … while the work itself takes at least so many times as long.
 CALL_AHEAD = 1.5
 
-#: What a corrected number has to be, if not within what is expected: very near to it, as the correction changes
-#: little; any usual part of the peak, as the path is not well defined; what machines with any CPUs gave.
+#: What a corrected number has to be, if not within what is expected: very near to it, as the correction
+#: changes little; any usual part of the peak, as the path is not well defined; what machines
+#: with any CPUs gave.
 _NEAR, _WIDE, _SEEN = "near", "wide", "seen"
 
 
@@ -37,7 +38,9 @@ class _Try:
     code: str
     own: OwnCase
     factor: float = 1.0
-    by: str = "expected"  # _NEAR: very near to what is expected; _WIDE: a part of the peak; _SEEN: of machines
+    by: str = (
+        "expected"  # _NEAR: very near to what is expected; _WIDE: a part of the peak; _SEEN: of machines
+    )
 
 
 def causes_of(value: ForeignValue, own: OwnCase, counted: float, known: References) -> tuple[Cause, ...]:
@@ -51,7 +54,8 @@ def causes_of(value: ForeignValue, own: OwnCase, counted: float, known: Referenc
     """
     if own.metric != "bandwidth":
         return ()
-    found = [cause for each in _tries(value, own, known) if (cause := _fits(each, counted, known))]
+    fitting = (_fits(each, counted, known) for each in _tries(value, own, known))
+    found = list(dict.fromkeys(cause for cause in fitting if cause is not None))
     found.sort(key=lambda cause: abs(log(cause.then / cause.expected)))
     return (*found, *_of_the_call(own, counted, known), *_of_a_cache(own, counted, known))
 
@@ -118,7 +122,7 @@ def _tries(value: ForeignValue, own: OwnCase, known: References) -> Iterator[_Tr
     if gpus > 2 and case.executors[0].startswith("gpu"):
         yield _Try("sum-of-devices", own, 1 / gpus)
     if not local:
-        yield from _on_other_paths(own, flow, known)
+        yield from _on_other_paths(value, own, flow, known)
 
 
 def _of_collectives(value: ForeignValue, own: OwnCase) -> Iterator[_Try]:
@@ -131,13 +135,15 @@ def _of_collectives(value: ForeignValue, own: OwnCase) -> Iterator[_Try]:
         yield _Try("algorithm-for-bus", own, factor)
 
 
-def _on_other_paths(own: OwnCase, flow: Flow, known: References) -> Iterator[_Try]:
+def _on_other_paths(value: ForeignValue, own: OwnCase, flow: Flow, known: References) -> Iterator[_Try]:
     """Yields corrections of the path: the bytes did not go where the output says."""
     ends = (flow.source, flow.destination)
+    ranks = value.operation.ranks or flow.source.rank is not None  # messages cost more than copies
     for end in dict.fromkeys(ends):
         if end.device.startswith("gpu") or not any(one.device.startswith("gpu") for one in ends):
-            by = "expected" if end.rank is None else _WIDE  # messages cost more than copies
-            yield _Try("one-device", _within(own, flow, end is flow.source), by=by)
+            yield _Try(
+                "one-device", _within(own, flow, end is flow.source), by=_WIDE if ranks else "expected"
+            )
     hosts = [end for end in ends if end.memory == "pinned"]
     if hosts and own.case.pattern == "unidirectional":
         plain = tuple(replace(end, memory="pageable") if end in hosts else end for end in ends)

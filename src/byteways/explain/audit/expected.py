@@ -183,8 +183,8 @@ def _distance(place: _Place, wanted: _Place, version: str) -> tuple[float, bool,
 
 
 def with_caches(topology: Topology) -> Topology:
-    """Returns the machine with the last-level caches of its GPUs, where its source leaves them out, at most as
-    large as those of the architecture: physical limits of memories count from there on.
+    """Returns the machine with the last-level caches of its GPUs, where its source leaves them out, at most
+    as large as those of the architecture: physical limits of memories count from there on.
     """
     devices = tuple(
         replace(device, last_level_cache_bytes=_LARGEST_CACHES.get(device.architecture or ""))
@@ -195,7 +195,7 @@ def with_caches(topology: Topology) -> Topology:
     return replace(topology, devices=devices)
 
 
-#: Last-level caches of GPUs by architecture, the largest of any model: L2 of NVIDIA's, Infinity Cache of AMD's.
+#: Last-level caches of GPUs by architecture, the largest of any model; a cache on the memory side counts.
 _LARGEST_CACHES = {
     "sm_80": 40 * 2**20,
     "sm_90": 60 * 2**20,

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from byteways.imported.value import Hints
 from byteways.simulate import library
 from byteways.simulate.topology import topology_of
 from byteways.topology.model import Topology
-from byteways.topology.routes import FABRICS
 from byteways.topology.nominal import NOMINAL_MACHINES, nominal_mark, nominal_topology
+from byteways.topology.routes import FABRICS
 
 #: Boards of the same GPU with other links.
 _BOARDS = ("PCIE", "NVL", "HGX")
 
 
 @dataclass(frozen=True)
-class KnownMachine:
+class AuditMachine:
     """A machine that fits what an output contains."""
 
     name: str
@@ -26,9 +27,9 @@ class KnownMachine:
     mark: str  # the line above everything that is said of it
 
 
-def machines_of(hints: Iterable[Hints]) -> tuple[KnownMachine, ...]:
-    """Returns the machines whose GPUs are of the printed model, and at least as many: one for each way in which
-    they are linked, the nearest in number. None without a model, or if the outputs are of several models.
+def machines_of(hints: Iterable[Hints]) -> tuple[AuditMachine, ...]:
+    """Returns the machines whose GPUs are of the printed model, and at least as many: one for each way in
+    which they are linked, the nearest in number. None without a model, or with several.
 
     Fewer GPUs than a machine has may be a part of it: their links are those of each GPU.
     """
@@ -39,7 +40,7 @@ def machines_of(hints: Iterable[Hints]) -> tuple[KnownMachine, ...]:
         return ()
     (words,) = models
     fitting = [one for one in _known() if _gpus(one.topology) >= number and words in _models(one.topology)]
-    found: dict[frozenset[str], KnownMachine] = {}
+    found: dict[frozenset[str], AuditMachine] = {}
     for one in sorted(fitting, key=lambda one: (_gpus(one.topology) != number, _gpus(one.topology))):
         found.setdefault(_links(one.topology), one)
     return tuple(found.values())
@@ -49,12 +50,14 @@ def _links(topology: Topology) -> frozenset[str]:
     return frozenset(link.link_class for link in topology.links if link.kind in FABRICS)
 
 
-def _known() -> Iterator[KnownMachine]:
-    for name in NOMINAL_MACHINES:
-        yield KnownMachine(name, nominal_topology(name), nominal_mark(name))
-    for name in library.names():
-        mark = f"MODEL of {name}: its links and peaks, nothing simulated"
-        yield KnownMachine(name, topology_of(library.load(name)), mark)
+@cache
+def _known() -> tuple[AuditMachine, ...]:
+    nominal = [AuditMachine(name, nominal_topology(name), nominal_mark(name)) for name in NOMINAL_MACHINES]
+    models = [
+        AuditMachine(name, topology_of(library.load(name)), f"MODEL of {name}: its links and peaks")
+        for name in library.names()
+    ]
+    return (*nominal, *models)
 
 
 def _gpus(topology: Topology) -> int:

@@ -45,9 +45,9 @@ def oddities(values: Sequence[_Numbered], topology: Topology) -> Mapping[int, tu
         same = (output, value.test, value.unit.metric, value.counts, value.statistic, operation.pattern)
         ends = operation.source, operation.destination, operation.executor, operation.ranks
         if kind := _class_of(value, topology):
-            pairs[(*same, value.size_bytes, kind)].append(place)
+            pairs[same, value.size_bytes, kind].append(place)
         if value.unit.metric == "bandwidth" and value.size_bytes:
-            curves[(*same, value.column, *ends)].append(place)
+            curves[same, value.column, ends].append(place)
     for places in pairs.values():
         _odd_cells(places, values, found)
         _asymmetric(places, values, found)
@@ -79,9 +79,7 @@ def _rate(value: ForeignValue) -> float:
     return value.value if value.unit.metric == "bandwidth" else 1 / value.value
 
 
-def _odd_cells(
-    places: Sequence[int], values: Sequence[_Numbered], found: dict[int, list[Oddity]]
-) -> None:
+def _odd_cells(places: Sequence[int], values: Sequence[_Numbered], found: dict[int, list[Oddity]]) -> None:
     if len(places) < LEAST_PAIRS:
         return
     ordered = sorted(places, key=lambda place: _rate(values[place][1]))
@@ -90,7 +88,9 @@ def _odd_cells(
         return
     fast = ordered[len(slow) :]
     usual = median(_rate(values[place][1]) for place in fast)
-    shared = _shared([_pair(values[place][1]) for place in slow], [_pair(values[place][1]) for place in places])
+    shared = _shared(
+        [_pair(values[place][1]) for place in slow], [_pair(values[place][1]) for place in places]
+    )
     for place in slow:
         value = values[place][1]
         code, name = shared or ("cell", ">".join(_pair(value)))
@@ -131,9 +131,7 @@ def _shared(slow: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]]) -
     return None
 
 
-def _asymmetric(
-    places: Sequence[int], values: Sequence[_Numbered], found: dict[int, list[Oddity]]
-) -> None:
+def _asymmetric(places: Sequence[int], values: Sequence[_Numbered], found: dict[int, list[Oddity]]) -> None:
     by_pair = {_pair(values[place][1]): place for place in places}
     for (source, destination), place in by_pair.items():
         back = by_pair.get((destination, source))

@@ -1,4 +1,4 @@
-"""What an audit says of each number, as data: codes, fields and base units. wording_audit.py makes sentences."""
+"""What an audit says of each number, as data: codes, fields, base units; its sentences: wording_audit.py."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from byteways.imported.cases import OwnCase
 from byteways.imported.reader import Mistake
 from byteways.imported.value import ForeignValue
 
-IMPOSSIBLE, LOW, ODD, HIGH = "impossible", "low", "odd", "high"
-COUNTED_OTHERWISE, NORMAL, NOT_JUDGED = "counted-otherwise", "normal", "not-judged"
+IMPOSSIBLE_NUMBER, LOW_NUMBER, ODD_NUMBER, HIGH_NUMBER = "impossible", "low", "odd", "high"
+COUNTED_OTHERWISE, NORMAL_NUMBER, NOT_JUDGED = "counted-otherwise", "normal", "not-judged"
 #: The worst first, with what each says of a number.
 AUDIT_VERDICTS: Mapping[str, str] = {
-    IMPOSSIBLE: "beyond the physical limit of its path",
-    LOW: "slower than expected",
-    ODD: "expected, or not judged, and unlike others of its own table",
-    HIGH: "faster than expected, within the physical limit",
+    IMPOSSIBLE_NUMBER: "beyond the physical limit of its path",
+    LOW_NUMBER: "slower than expected",
+    ODD_NUMBER: "expected, or not judged, and unlike others of its own table",
+    HIGH_NUMBER: "faster than expected, within the physical limit",
     COUNTED_OTHERWISE: "expected, after conversion to what byteways counts",
-    NORMAL: "as expected",
+    NORMAL_NUMBER: "as expected",
     NOT_JUDGED: "not compared with anything",
 }
 #: Verdicts that make the exit status 1.
-FAILING_NUMBERS = (IMPOSSIBLE, LOW, ODD)
+FAILING_NUMBERS = (IMPOSSIBLE_NUMBER, LOW_NUMBER, ODD_NUMBER)
 
 #: What explains a number that is impossible, high or low, by code.
 CAUSES: Mapping[str, str] = {
@@ -53,7 +53,7 @@ NOT_JUDGED_REASONS: Mapping[str, str] = {
     "zero": "it is zero",
     "rate": "byteways has no limit for a number of operations per second",
 }
-#: Bounds: a physical limit, or, where the raw rate of a link is not published, what follows from the data rate.
+#: Bounds: a physical limit, or, where no raw rate of a link is published, one from its data rate.
 PHYSICAL, NOMINAL = "physical", "nominal"
 #: What a number is expected from.
 FROM_NORMAL, FROM_PUBLISHED, FROM_PEAK = "normal", "published", "peak"

@@ -49,7 +49,9 @@ def audit_notes(audit: Audit) -> tuple[str, ...]:
         if number and verdict != NOT_JUDGED
     ]
     found = Counter(one.reason for one in audit.values if one.verdict == NOT_JUDGED)
-    reasons = [f"{count(number, 'number')} not judged: {reason_text(code)}" for code, number in found.most_common()]
+    reasons = [
+        f"{count(number, 'number')} not judged: {reason_text(code)}" for code, number in found.most_common()
+    ]
     places = ((f"{file}, line {one.line}" if one.line else file, one) for file, one in audit.mistakes)
     mistakes = [f"not read: {place}: {one.what}" + f" ({one.hint})" * bool(one.hint) for place, one in places]
     return (*meant, *reasons, *mistakes)
@@ -83,8 +85,8 @@ def path_of_value(one: AuditedValue) -> str:
     operation = one.value.operation
     if operation.ranks and operation.pattern not in ("unidirectional", "bidirectional", "ping-pong", ""):
         return f"{operation.pattern}, {count(operation.ranks, 'rank')}"
-    ends = [end.partition(":")[0] or "?" for end in (operation.source, operation.destination)]
-    return ">".join(ends) if any(end != "?" for end in ends) else one.own.case.path if one.own else ""
+    ends = [end.partition(":")[0] for end in (operation.source, operation.destination)]
+    return ">".join(ends) if all(ends) else ""
 
 
 def explanation(one: AuditedValue) -> str:
