@@ -32,6 +32,7 @@ VERBS_BY_TASK = {
         "compare": "Compare runs, case by case or by link class.",
         "advise": "Write thresholds for scattered blocks, for other programs.",
         "check": "Check a run against what is normal, a run, peaks or limits.",
+        "audit": "Judge numbers of other programs: possible, normal, low or odd.",
         "show": "Show the results of a run.",
         "report": "Rewrite the HTML report of a run.",
         "export": "Export the results of a run as CSV, Parquet or JSON.",

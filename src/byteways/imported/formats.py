@@ -13,8 +13,11 @@ from byteways.imported.gpu_fryer import GpuFryerReader
 from byteways.imported.imb import ImbReader
 from byteways.imported.lines import Line
 from byteways.imported.nccl_inspector import read_nccl_inspector
+from byteways.imported.nccl_tests import NcclTestsReader
+from byteways.imported.nccl_tests_json import read_nccl_tests_json
 from byteways.imported.nvbandwidth import NvbandwidthReader
 from byteways.imported.nvbandwidth_json import read_nvbandwidth_json
+from byteways.imported.osu import OsuReader
 from byteways.imported.p2p_bandwidth_latency import P2pReader
 from byteways.imported.perftest import PerftestReader
 from byteways.imported.reader import DocumentReader, TextReader
@@ -54,6 +57,8 @@ def _text(reader: type[Reading], says: str, made_by: str) -> TextFormat:
 
 #: In order of precedence; the beginnings exclude each other.
 TEXT_FORMATS: tuple[TextFormat, ...] = (
+    _text(OsuReader, "tables of OSU Micro-Benchmarks", "osu_bw D D"),
+    _text(NcclTestsReader, "tables of nccl-tests or rccl-tests", "all_reduce_perf"),
     _text(NvbandwidthReader, "text of nvbandwidth", "nvbandwidth"),
     _text(UcxPerftestReader, "text or CSV of ucx_perftest", "ucx_perftest HOST -t tag_bw"),
     _text(ImbReader, "tables of Intel MPI Benchmarks", "mpirun -n 2 IMB-MPI1 PingPong"),
@@ -67,6 +72,13 @@ TEXT_FORMATS: tuple[TextFormat, ...] = (
     _text(PerftestReader, "tables of linux-rdma perftest", "ib_write_bw HOST"),
 )
 DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
+    DocumentFormat(
+        "nccl-tests-json",
+        "JSON of nccl-tests or rccl-tests",
+        "all_reduce_perf -J FILE",
+        frozenset(("results", "average_bus_bandwidth")),
+        read_nccl_tests_json,
+    ),
     DocumentFormat(
         "nvbandwidth-json",
         "JSON of nvbandwidth",

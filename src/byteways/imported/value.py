@@ -26,6 +26,8 @@ DIFFERENCES: Mapping[str, str] = {
     "memory-unknown": "the output does not contain where the buffers were",
     "method-unknown": "the output does not contain what moved the bytes",
     "size-unknown": "the output does not contain the size",
+    "count-unknown": "the output does not contain which bytes it counts",
+    "one-of-two-directions": "it is one of two directions that ran at once, and byteways has their sum",
     "sum-of-turns": "it adds values that were measured one after another",
     "first-iterations": "it includes the first iterations",
     "extreme": "it is the fastest or slowest repetition, not a middle one",
