@@ -218,9 +218,9 @@ class TransferBenchReader(Reading):
 
     def _operation(self, row: str, way: str, column: str) -> tuple[Operation, str | None]:
         """Returns what a cell does, and what it counts."""
+        if not column.startswith(("CPU", "GPU")):  # a sum, or a NIC
+            return Operation(), None
         if self._peers is None:
-            if not column.startswith("GPU"):
-                return Operation(), None
             ends = _end(row), _end(column)
             return Operation("", "all-pairs", *ends, executor=_end(row).partition(":")[0]), "per-direction"
         source, destination = (column, row) if way == "<-" else (row, column)
