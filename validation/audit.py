@@ -33,9 +33,10 @@ from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.simulate.library import load as load_model
 from byteways.simulate.topology import topology_of
+from byteways.studies.values import PublishedValue
 from byteways.topology.model import Topology
 from byteways.topology.nominal import NOMINAL_MACHINES, nominal_topology
-from published_values import PublishedValue, load, machines, references
+from published_values import load, machines, references
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 from unpack_examples import EXAMPLES, fleet, unpack

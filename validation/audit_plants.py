@@ -43,6 +43,7 @@ class Truth:
     host: float | None  # a copy from pinned host memory
     triad: float | None  # STREAM triad on a GPU
     allreduce: float | None  # bus bandwidth of four GPUs
+    allgather: float | None  # … of two
 
 
 _MACHINES = ("h100-x8", "h200-x4", "a100-x8", "gb200-x4", "mi300x-8", "frontier-mi250x")
@@ -70,7 +71,8 @@ def truth_of(machine: str, normal: Normal) -> Truth:
         rate(value(program, 1e9, local(), 512 * MIB)),
         rate(value(program, 1e9, from_host(), 512 * MIB)),
         rate(value(program, 1e9, stream, 256 * MIB, "read+write")),
-        rate(value(program, 1e9, four, GIB, "bus")),
+        rate(value(program, 1e9, four, 256 * MIB, "bus")),
+        rate(value(program, 1e9, _GATHER, 256 * MIB, "bus")),
     )
 
 
@@ -80,6 +82,7 @@ def topology_named(machine: str) -> Topology:
     return topology_of(load_model(machine))
 
 
+_GATHER = Operation("xccl", "allgather", "?:device", "?:device", ranks=2)
 _PROGRAMS = (
     ("nvbandwidth", GB_S, 2),
     ("p2pBandwidthLatencyTest", GB_S, 2),
@@ -144,6 +147,10 @@ def _of(truth: Truth) -> Iterator[tuple[str, ForeignValue]]:
         yield from _of_memory(truth.triad)
     if truth.allreduce is not None:
         yield from _of_collectives(truth.allreduce)
+    if truth.allgather is not None:
+        algorithm = truth.allgather / bus_factor("allgather", 2)
+        for program in (("all_gather_perf", GB_S, 2), ("osu_nccl_allgather", MB_S, 2)):
+            yield "algorithm-for-bus", value(program, algorithm, _GATHER, 256 * MIB, "bus")
 
 
 def _of_powers(truth: Truth, normal: Normal) -> Iterator[tuple[str, ForeignValue]]:
@@ -212,8 +219,6 @@ def _of_memory(rate: float) -> Iterator[tuple[str, ForeignValue]]:
 
 def _of_collectives(rate: float) -> Iterator[tuple[str, ForeignValue]]:
     operation = Operation("xccl", "allreduce", "?:device", "?:device", ranks=4)
-    factor = bus_factor("allreduce", 4)
     for program in (("all_reduce_perf", GB_S, 2), ("osu_nccl_allreduce", MB_S, 2)):
-        yield "bus-for-algorithm", value(program, rate, operation, GIB, "algorithm")
-        yield "algorithm-for-bus", value(program, rate / factor, operation, GIB, "bus")
-        yield "unit-of-1000", value(program, 1e3 * rate, operation, GIB, "bus")
+        yield "bus-for-algorithm", value(program, rate, operation, 256 * MIB, "algorithm")
+        yield "unit-of-1000", value(program, 1e3 * rate, operation, 256 * MIB, "bus")

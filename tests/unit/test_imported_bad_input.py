@@ -82,6 +82,14 @@ def test_digits_of_other_scripts_end_in_no_traceback(digit: str) -> None:
                 assert all(value.text.isascii() for value in output.values)
 
 
+def test_a_table_without_one_of_its_columns_is_read() -> None:
+    """A reader that looks for a column that a damaged header does not have."""
+    header = "#       size         count      type   redop    root     time   algbw  #wrong\n"
+    row = "     1048576        262144     float     sum      -1    98.20   10.67       0\n"
+    scan = scanned(("# nThread 1 nGpus 8\n" + header + row).encode())
+    assert [value.text for output in scan.outputs for value in output.values] == ["98.20", "10.67"]
+
+
 def test_an_unknown_program_is_no_output() -> None:
     """A log of something else that a reader takes for its own."""
     scan = scanned(b"Running a benchmark.\nTest 1:\nDevice 0: a GPU\n\nSUM of all 5.0\nTriad: 5\n")

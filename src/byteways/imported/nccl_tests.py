@@ -203,7 +203,8 @@ class NcclTestsReader(Reading):
 def _ratio(results: Sequence[str], measured: Sequence[str]) -> float | None:
     """Returns the ratio of bus to algorithm bandwidth of a row; None where its digits are too few."""
     for column, text in zip(results, measured, strict=True):
-        if column == "algbw" and mistake_in_number(text) is None and float(text) >= _LEAST_RATED:
+        rated = column == "algbw" and "busbw" in results and mistake_in_number(text) is None
+        if rated and float(text) >= _LEAST_RATED:
             bus = measured[results.index("busbw")]
             return float(bus) / float(text) if mistake_in_number(bus) is None and float(bus) else None
     return None

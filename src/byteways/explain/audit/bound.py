@@ -48,15 +48,17 @@ def bound_of(topology: Topology, own: OwnCase) -> Bound | NoBound:
 def _of_transfer(topology: Topology, case: Case, *, claims_memory: bool) -> Bound | NoBound:
     warm = replace(case, cache="cold" if claims_memory else "warm")
     distinct = _distinct(case, _BEYOND_CACHES if claims_memory else case.size_bytes)
+    found: list[Bound] = []
     most = limit(topology, warm, distinct if case.size_bytes or claims_memory else None)
     if most.bytes_per_s is not None:
-        return Bound(most.bytes_per_s, PHYSICAL, most.source)
-    if not claims_memory and in_caches(topology, case):
-        return NoBound("cache")
+        found.append(Bound(most.bytes_per_s, PHYSICAL, most.source))
+    cached = not claims_memory and in_caches(topology, case)
     nominal = peak(topology, case)
-    if nominal.bytes_per_s is None:
-        return NoBound("no-reference")
-    return Bound(nominal.bytes_per_s * RAW_OVER_DATA, NOMINAL, nominal.source)
+    if nominal.bytes_per_s is not None and not cached and not (found and _local(topology, case)):
+        found.append(Bound(nominal.bytes_per_s * RAW_OVER_DATA, NOMINAL, nominal.source))
+    if not found:
+        return NoBound("cache" if cached else "no-reference")
+    return min(found, key=lambda bound: bound.value)
 
 
 def _distinct(case: Case, size_bytes: int) -> dict[str, int]:
@@ -68,15 +70,17 @@ def _distinct(case: Case, size_bytes: int) -> dict[str, int]:
     }
 
 
+def _local(topology: Topology, case: Case) -> bool:
+    """Whether the bytes stay within one memory."""
+    ends = ((flow.source.device, flow.destination.device) for flow in measured_flows(case))
+    return all(memory_of(topology, one).name == memory_of(topology, other).name for one, other in ends)
+
+
 def in_caches(topology: Topology, case: Case) -> bool:
     """Whether caches of the devices may hold a part of the bytes that makes a difference; also if the size is
     not known, and the path is within one memory or by loads and stores.
     """
-    flows = measured_flows(case)
-    local = all(
-        memory_of(topology, flow.source.device).name == memory_of(topology, flow.destination.device).name
-        for flow in flows
-    )
+    flows, local = measured_flows(case), _local(topology, case)
     direct = INTERFACES[case.interface].category == "direct access"
     if not (local or direct or any(flow.executor.startswith("cpu") for flow in flows)):
         return False

@@ -154,15 +154,13 @@ def _on_other_paths(value: ForeignValue, own: OwnCase, flow: Flow, known: Refere
 
 
 def _through_host(own: OwnCase, flow: Flow, known: References) -> Iterator[_Try]:
-    topology = known.topology
-    ways = [
-        links_between(topology, flow.source.device, topology.nearest_cpu(flow.source.device)),
-        links_between(topology, topology.nearest_cpu(flow.destination.device), flow.destination.device),
-    ]
-    direct = links_between(topology, flow.source.device, flow.destination.device) or ()
-    if any(way is None for way in ways) or any(">cpu" in arc.name for arc in direct):
+    topology, gpu = known.topology, flow.source.device
+    direct = links_between(topology, gpu, flow.destination.device) or ()
+    ways = ((cpu, links_between(topology, gpu, cpu)) for cpu in topology.with_cores())
+    lengths = {cpu: len(way) for cpu, way in ways if way}
+    if not lengths or any(">cpu" in arc.name for arc in direct):
         return
-    host = replace(flow.source, device=topology.nearest_cpu(flow.source.device), memory="pinned")
+    host = replace(flow.source, device=min(lengths, key=lengths.__getitem__), memory="pinned")
     staged = _with_flow(own, replace(flow, destination=host, executor=flow.source.device))
     yield _Try("through-host", staged, by=_WIDE)
 

@@ -33,7 +33,8 @@ HIGH_TOLERANCE = 0.04
 SIZE_FACTOR, SIZE_TOLERANCE = 8, 0.03
 #: The version of a library in a setting: other versions serve where there is none of the same.
 _LIBRARY = re.compile(r"^(?:nccl|rccl|mpi) \S")
-#: The CPUs in a setting (two_runs/setting.py).
+#: Options and CPUs in a setting (two_runs/setting.py).
+_ALONE = '{"batch": 1}'
 _CPUS = re.compile(r"\(\d+ domains, \d+ cores\)$")
 
 
@@ -57,6 +58,7 @@ class _Place:
     libraries: tuple[str, ...]
     key: str
     cpus: str = ""
+    alone: bool = False  # each operation was timed alone: a large one takes as long
 
 
 class References:
@@ -65,7 +67,8 @@ class References:
     def __init__(self, normal: Normal, topology: Topology) -> None:
         self._normal = normal
         self.topology = topology
-        libraries = [{"name": name, "version": "any"} for name in ("nccl", "rccl", "mpi")]
+        names = ("nccl", "rccl", "mpi")
+        libraries = [{"library": name, "usable": True, "version": "any"} for name in names]
         self._index = Index(MachineAlone(topology, manifest={"libraries": libraries}))
 
     def expected(self, own: OwnCase, version: str = "") -> Expected | None:
@@ -161,9 +164,13 @@ def _split(key: str) -> tuple[str, _Place]:
     parts = key.split(" | ")
     at = next(place for place in range(len(parts) - 1, -1, -1) if parts[place].isdigit())
     libraries = tuple(part for part in parts[:at] if _LIBRARY.match(part))
+    options = at + 2
+    alone = parts[options] == _ALONE
+    if alone:
+        parts[options] = "{}"
     cpus = next((part for part in parts[:at] if _CPUS.search(part)), "")
     rest = [part for part in (*parts[:at], *parts[at + 2 :]) if part not in libraries and part != cpus]
-    return " | ".join(rest), _Place(int(parts[at]), parts[at + 1], libraries, key, cpus)
+    return " | ".join(rest), _Place(int(parts[at]), parts[at + 1], libraries, key, cpus, alone)
 
 
 def _comparable(place: _Place, wanted: _Place, own: OwnCase) -> bool:
@@ -175,11 +182,11 @@ def _comparable(place: _Place, wanted: _Place, own: OwnCase) -> bool:
     return not small and abs(log(place.size_bytes / wanted.size_bytes)) <= log(SIZE_FACTOR) + 1e-9
 
 
-def _distance(place: _Place, wanted: _Place, version: str) -> tuple[float, bool, bool]:
-    """Returns how far a reference is: by size, then by cache, then by the version of the library."""
+def _distance(place: _Place, wanted: _Place, version: str) -> tuple[float, bool, bool, bool]:
+    """Returns how far a reference is: by size, then by timing and cache, then by the version of the library."""
     apart = abs(log(place.size_bytes / wanted.size_bytes)) if place.size_bytes else 0.0
     other = bool(version) and not any(version in library for library in place.libraries)
-    return apart, place.cache != "cold", other
+    return apart, place.alone, place.cache != "cold", other
 
 
 def with_caches(topology: Topology) -> Topology:
