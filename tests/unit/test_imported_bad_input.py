@@ -76,8 +76,8 @@ def test_digits_of_other_scripts_end_in_no_traceback(digit: str) -> None:
     """A digit that Python counts as one and a program does not print, in every place of a number."""
     for name, file_name in TEXTS:
         content = contents(name, file_name).decode(errors="ignore")
-        for place in ("0", "1", "5"):
-            changed = content.replace(place, place + digit, 40).encode()
+        for place in ("0", "1"):
+            changed = content.replace(place, place + digit, 20).encode()
             for output in scanned(changed).outputs:
                 assert all(value.text.isascii() for value in output.values)
 
