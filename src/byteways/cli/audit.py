@@ -50,7 +50,7 @@ def audit(
         raise BytewaysError(
             "the files have no number that can be read",
             cause="; ".join(one.what for _, one in found.mistakes[:3]) or None,
-            hint="byteways import --help lists the programs whose output is read",
+            hint=_formats_hint(),
         )
     if page is not None:
         from byteways.cli.check import write_file
@@ -79,8 +79,14 @@ def _read(file: Path) -> ReadFile:
         raise BytewaysError(f"cannot read {file}", cause=str(error)) from error
     if not found.outputs:
         cause = found.mistakes[0].what if found.mistakes else None
-        raise BytewaysError(f"{file} is no output that byteways reads", cause=cause)
+        raise BytewaysError(f"{file} is no output that byteways reads", cause=cause, hint=_formats_hint())
     return ReadFile(str(file), tuple(found.outputs), tuple(found.mistakes))
+
+
+def _formats_hint() -> str:
+    from byteways.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS
+
+    return f"known are {', '.join(known.says for known in (*TEXT_FORMATS, *DOCUMENT_FORMATS))}"
 
 
 def _machine(name: str | None, read: list[ReadFile]) -> AuditMachine:
@@ -126,7 +132,7 @@ def _printed_machine(read: list[ReadFile]) -> AuditMachine:
 def _print(found: Audit, every: bool) -> None:
     from byteways.cli.layout import Lines, show
     from byteways.explain.audit.verdict import AUDIT_VERDICTS, HIGH_NUMBER
-    from byteways.explain.audit.wording_audit import audit_notes, audit_summary, audit_table
+    from byteways.explain.audit.wording_audit import audit_notes, audit_sentences, audit_summary
     from byteways.explain.display.table import Table
 
     for mark in found.marks:
@@ -140,5 +146,5 @@ def _print(found: Audit, every: bool) -> None:
         lines.append(f"{len(chosen) - len(shown)} more: --all")
     blocks: list[Table | Lines] = [Lines("result", tuple(lines))]
     if shown:
-        blocks.append(audit_table(found, tuple(shown), "numbers, the worst first"))
+        blocks.append(audit_sentences(found, tuple(shown), "numbers, the worst first"))
     show(blocks)
