@@ -22,6 +22,7 @@ UNITS: Mapping[str, int | float] = {
     "ms": 10**6,
     "s": 10**9,
     "1/s": 1,
+    "Gflop/s": 10**9,
 }
 
 

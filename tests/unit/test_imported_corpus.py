@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -24,19 +23,9 @@ FEWEST = 4
 def outputs_of(name: str, file_name: str) -> list[Found]:
     """Returns the outputs that the readers find in a file; what is refused outside is the last one."""
     content = (FOLDER / name / file_name).read_bytes()
-    if file_name.endswith((".json", ".jsonl")):
-        return list(_of_documents(content, lines=file_name.endswith(".jsonl")))
     scan = scan_text(content.splitlines(keepends=True))
     outside = Found("", 1, mistakes=scan.mistakes)
     return [*scan.outputs, outside]
-
-
-def _of_documents(content: bytes, *, lines: bool) -> Iterator[Found]:
-    for number, text in enumerate(content.splitlines() if lines else [content], start=1):
-        document = json.loads(text)
-        known = [each for each in DOCUMENT_FORMATS if each.keys <= document.keys()]
-        assert len(known) == 1, "a document has one format"
-        yield known[0].reader(document, number)
 
 
 @cache

@@ -66,20 +66,9 @@ def audit(
 
 def _read(file: Path) -> ReadFile:
     from byteways.explain.audit.audit import ReadFile
-    from byteways.imported.scan import scan_text
-    from byteways.system_errors import unusable
-    from byteways.topology.foreign_text import FormatError
+    from byteways.imported.scan import read_outputs
 
-    try:
-        with file.open("rb") as content:
-            found = scan_text(content)
-    except OSError as error:
-        raise unusable(f"cannot read {file}", error) from error
-    except FormatError as error:
-        raise BytewaysError(f"cannot read {file}", cause=str(error)) from error
-    if not found.outputs:
-        cause = found.mistakes[0].what if found.mistakes else None
-        raise BytewaysError(f"{file} is no output that byteways reads", cause=cause, hint=_formats_hint())
+    found = read_outputs(file)
     return ReadFile(str(file), tuple(found.outputs), tuple(found.mistakes))
 
 

@@ -10,12 +10,11 @@ import re
 from collections.abc import Sequence
 
 from byteways.imported.lines import Line
-from byteways.imported.reading import Reading
+from byteways.imported.reading import Reading, whole_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 
-NAME = "babelstream"
 _CSV = r"(?:phase,n_elements,sizeof|function,num_times,n_elements,sizeof),[a-z_]+,"
-BEGINS = re.compile(rf"\s*(?:BabelStream\s*$|{_CSV})")
+_BEGINS = re.compile(rf"\s*(?:BabelStream\s*$|{_CSV})")
 _CSV_HEADER = re.compile(_CSV)
 _ABOUT = re.compile(
     r"(?P<what>Version|Implementation|Precision|Number of elements|Array size|Driver): (?P<value>.*)$"
@@ -50,8 +49,11 @@ _STATISTICS = {"min_runtime": "min", "max_runtime": "max", "avg_runtime": "mean"
 class BabelStreamReader(Reading):
     """Reads the lines of BabelStream."""
 
+    name = "babelstream"
+    begins = _BEGINS
+
     def __init__(self, line: Line) -> None:
-        super().__init__(NAME, line)
+        super().__init__(line)
         self._about: dict[str, str] = {}
         self._unit: Unit | None = None  # of the rates in the table
         self._columns: Sequence[str] = ()  # of CSV
@@ -114,8 +116,8 @@ class BabelStreamReader(Reading):
         row = dict(zip(self._columns, cells, strict=True))
         name = cells[0]
         self._rows += self._columns[0] == "function"
-        elements, size = row["n_elements"], row["sizeof"]
-        size_bytes = int(elements) * int(size) if (elements + size).isdigit() and len(elements) < 16 else None
+        elements, size = whole_number(row["n_elements"]), whole_number(row["sizeof"])
+        size_bytes = None if elements is None or size is None else elements * size
         for column, text in row.items():
             if column in _UNITS:
                 statistic = "max" if column.startswith("max") and len(row) > 5 else None
@@ -141,10 +143,9 @@ class BabelStreamReader(Reading):
         """Takes a line of a run of Triad alone, whose time is that of all iterations."""
         self._rows += 1
         unit = _UNITS[found["unit"]] if found["unit"] else Unit("s")
-        elements = self._about.get("Number of elements", "")
+        elements = whole_number(self._about.get("Number of elements", ""))
         bytes_each = _BYTES.get(self._about.get("Precision", ""))
-        known = bytes_each is not None and elements.isdigit() and len(elements) < 16
-        size = int(elements) * (bytes_each or 0) if known else None
+        size = None if elements is None or bytes_each is None else elements * bytes_each
         self._add(line, "Triad", found["what"], found["number"], unit, None, size)
 
     def _printed_size(self) -> int | None:

@@ -12,10 +12,9 @@ from byteways.imported.lines import Line
 from byteways.imported.reading import Reading
 from byteways.imported.value import ForeignValue, Operation, Unit
 
-NAME = "bandwidth-test"
 _CSV = r"bandwidthTest-(?P<way>[HD]2[HD])-(?P<memory>Pinned|Paged), Bandwidth = "
 _TITLE = r"(?P<from>Host|Device) to (?P<to>Host|Device) Bandwidth, (?P<devices>\d+) Device\(s\)"
-BEGINS = re.compile(rf"\s*(?:\[CUDA Bandwidth Test\]|{_CSV}|{_TITLE})")
+_BEGINS = re.compile(rf"\s*(?:\[CUDA Bandwidth Test\]|{_CSV}|{_TITLE})")
 _FIRST = "[CUDA Bandwidth Test]"
 _CSV_LINE = re.compile(
     _CSV + r"(?P<rate>\S+) (?P<unit>[GM]B/s), Time = (?P<time>\S+) s, Size = (?P<size>\d{1,15}) bytes,"
@@ -37,8 +36,11 @@ _PINNED = {"PINNED": "pinned", "PAGEABLE": "pageable", "Pinned": "pinned", "Page
 class BandwidthTestReader(Reading):
     """Reads the lines of bandwidthTest."""
 
+    name = "bandwidth-test"
+    begins = _BEGINS
+
     def __init__(self, line: Line) -> None:
-        super().__init__(NAME, line)
+        super().__init__(line)
         self._ways = ""  # HD: from the host to the device
         self._titled_at = 0
         self._memory = ""
@@ -63,7 +65,7 @@ class BandwidthTestReader(Reading):
             self._memory = _PINNED[found["memory"]]
         elif found := _HEADER.match(text):
             self._unit = _UNITS[found["unit"]]
-        elif self._unit is not None and (found := _ROW.match(text)):
+        elif self._ways and self._unit is not None and (found := _ROW.match(text)):
             self._rows += 1
             test = "2".join(self._ways)
             self._add(line, test, "Bandwidth", found["rate"], self._unit, int(found["size"]))

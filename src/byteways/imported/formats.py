@@ -6,19 +6,27 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from byteways.imported import (
-    babelstream,
-    bandwidth_test,
-    imb,
-    nvbandwidth,
-    nvbandwidth_json,
-    p2p_bandwidth_latency,
-    rocm_bandwidth_test,
-    stream_text,
-    ucx_perftest,
-)
+from byteways.imported.babelstream import BabelStreamReader
+from byteways.imported.bandwidth_test import BandwidthTestReader
+from byteways.imported.google_benchmark import read_google_benchmark
+from byteways.imported.gpu_fryer import GpuFryerReader
+from byteways.imported.imb import ImbReader
 from byteways.imported.lines import Line
+from byteways.imported.nccl_inspector import read_nccl_inspector
+from byteways.imported.nccl_tests import NcclTestsReader
+from byteways.imported.nccl_tests_json import read_nccl_tests_json
+from byteways.imported.nvbandwidth import NvbandwidthReader
+from byteways.imported.nvbandwidth_json import read_nvbandwidth_json
+from byteways.imported.osu import OsuReader
+from byteways.imported.p2p_bandwidth_latency import P2pReader
+from byteways.imported.perftest import PerftestReader
 from byteways.imported.reader import DocumentReader, TextReader
+from byteways.imported.reading import Reading
+from byteways.imported.rocm_bandwidth_test import RocmBandwidthTestReader
+from byteways.imported.stream_text import StreamReader
+from byteways.imported.superbench import read_superbench
+from byteways.imported.transferbench import TransferBenchReader
+from byteways.imported.ucx_perftest import UcxPerftestReader
 
 
 @dataclass(frozen=True)
@@ -43,71 +51,60 @@ class DocumentFormat:
     reader: DocumentReader
 
 
+def _text(reader: type[Reading], says: str, made_by: str) -> TextFormat:
+    return TextFormat(reader.name, says, made_by, reader.begins, reader)
+
+
 #: In order of precedence; the beginnings exclude each other.
 TEXT_FORMATS: tuple[TextFormat, ...] = (
-    TextFormat(
-        nvbandwidth.NAME,
-        "text of nvbandwidth",
-        "nvbandwidth",
-        nvbandwidth.BEGINS,
-        nvbandwidth.NvbandwidthReader,
-    ),
-    TextFormat(
-        ucx_perftest.NAME,
-        "text or CSV of ucx_perftest",
-        "ucx_perftest HOST -t tag_bw",
-        ucx_perftest.BEGINS,
-        ucx_perftest.UcxPerftestReader,
-    ),
-    TextFormat(
-        imb.NAME,
-        "tables of Intel MPI Benchmarks",
-        "mpirun -n 2 IMB-MPI1 PingPong",
-        imb.BEGINS,
-        imb.ImbReader,
-    ),
-    TextFormat(
-        stream_text.NAME,
-        "text of STREAM",
-        "stream_c.exe",
-        stream_text.BEGINS,
-        stream_text.StreamReader,
-    ),
-    TextFormat(
-        babelstream.NAME,
-        "text or CSV of BabelStream",
-        "cuda-stream --csv",
-        babelstream.BEGINS,
-        babelstream.BabelStreamReader,
-    ),
-    TextFormat(
-        p2p_bandwidth_latency.NAME,
-        "matrices of p2pBandwidthLatencyTest",
-        "p2pBandwidthLatencyTest",
-        p2p_bandwidth_latency.BEGINS,
-        p2p_bandwidth_latency.P2pReader,
-    ),
-    TextFormat(
-        bandwidth_test.NAME,
-        "text or CSV of bandwidthTest",
-        "bandwidthTest --csv",
-        bandwidth_test.BEGINS,
-        bandwidth_test.BandwidthTestReader,
-    ),
-    TextFormat(
-        rocm_bandwidth_test.NAME,
-        "logs of rocm_bandwidth_test 2.x",
-        "rocm-bandwidth-test",
-        rocm_bandwidth_test.BEGINS,
-        rocm_bandwidth_test.RocmBandwidthTestReader,
-    ),
+    _text(OsuReader, "tables of OSU Micro-Benchmarks", "osu_bw D D"),
+    _text(NcclTestsReader, "tables of nccl-tests or rccl-tests", "all_reduce_perf"),
+    _text(NvbandwidthReader, "text of nvbandwidth", "nvbandwidth"),
+    _text(UcxPerftestReader, "text or CSV of ucx_perftest", "ucx_perftest HOST -t tag_bw"),
+    _text(ImbReader, "tables of Intel MPI Benchmarks", "mpirun -n 2 IMB-MPI1 PingPong"),
+    _text(StreamReader, "text of STREAM", "stream_c.exe"),
+    _text(BabelStreamReader, "text or CSV of BabelStream", "cuda-stream --csv"),
+    _text(P2pReader, "matrices of p2pBandwidthLatencyTest", "p2pBandwidthLatencyTest"),
+    _text(BandwidthTestReader, "text or CSV of bandwidthTest", "bandwidthTest --csv"),
+    _text(RocmBandwidthTestReader, "logs of rocm_bandwidth_test 2.x", "rocm-bandwidth-test"),
+    _text(TransferBenchReader, "text or CSV of TransferBench", "TransferBench p2p"),
+    _text(GpuFryerReader, "text of gpu-fryer", "gpu-fryer 60"),
+    _text(PerftestReader, "tables of linux-rdma perftest", "ib_write_bw HOST"),
 )
 DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     DocumentFormat(
-        nvbandwidth_json.NAME,
+        "nccl-tests-json",
+        "JSON of nccl-tests or rccl-tests",
+        "all_reduce_perf -J FILE",
+        frozenset(("results", "average_bus_bandwidth")),
+        read_nccl_tests_json,
+    ),
+    DocumentFormat(
+        "nvbandwidth-json",
         "JSON of nvbandwidth",
         "nvbandwidth -j",
-        nvbandwidth_json.KEYS,
-        nvbandwidth_json.read_nvbandwidth_json,
+        frozenset(("nvbandwidth",)),
+        read_nvbandwidth_json,
+    ),
+    DocumentFormat(
+        "google-benchmark",
+        "JSON of Google Benchmark, as of Comm|Scope",
+        "comm_scope --benchmark_out=FILE --benchmark_out_format=json",
+        frozenset(("context", "benchmarks")),
+        read_google_benchmark,
+    ),
+    DocumentFormat(
+        "superbench",
+        "lines of SuperBench's results-summary.jsonl",
+        "sb run",
+        frozenset(("node",)),
+        read_superbench,
+    ),
+    DocumentFormat(
+        "nccl-inspector",
+        "lines of JSON of NCCL's inspector",
+        "NCCL_INSPECTOR_ENABLE=1",
+        frozenset(("header", "metadata")),
+        read_nccl_inspector,
     ),
 )

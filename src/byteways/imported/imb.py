@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.imported.lines import Line
-from byteways.imported.reading import Reading, mistake_in_number
+from byteways.imported.reading import Reading, mistake_in_number, whole_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 from byteways.plan.osu import SIZED_BY_BLOCK
 
-NAME = "imb"
-BEGINS = re.compile(r"\s*#\s*(?:Intel ?\(R\) MPI Benchmarks|Benchmarking \S)")
+_BEGINS = re.compile(r"\s*#\s*(?:Intel ?\(R\) MPI Benchmarks|Benchmarking \S)")
 _VERSION = re.compile(r"#\s*Intel ?\(R\) MPI Benchmarks (?P<version>\d[\d.]*)")
 _TITLE = re.compile(r"#\s*Benchmarking (?P<test>\S+)")
 _RANKS = re.compile(r"#\s*#processes = (?P<ranks>\d{1,7})\b")
@@ -77,8 +76,11 @@ class _Row:
 class ImbReader(Reading):
     """Reads the lines of Intel MPI Benchmarks."""
 
+    name = "imb"
+    begins = _BEGINS
+
     def __init__(self, line: Line) -> None:
-        super().__init__(NAME, line)
+        super().__init__(line)
         self._test = ""
         self._ranks: int | None = None
         self._columns: Sequence[str] = ()
@@ -135,7 +137,7 @@ class ImbReader(Reading):
 
     def _add(self, row: _Row, column: str) -> None:
         test, size = self._test.lower().removeprefix("multi-"), row.cells.get("#bytes", "")
-        size_bytes = int(size) if size.isdigit() and len(size) < 16 else None
+        size_bytes = whole_number(size)
         if size and size_bytes is None:
             self.refuse(row.line, f"'{size[:40]}' is not a size")
             return

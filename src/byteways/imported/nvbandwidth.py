@@ -12,9 +12,8 @@ from byteways.imported.nvbandwidth_tests import Cell, total_of, value_of
 from byteways.imported.reading import ABSENT, Reading, mistake_in_number
 from byteways.imported.value import Unit
 
-NAME = "nvbandwidth"
 #: Its first line; of pasted parts, that of a test.
-BEGINS = re.compile(r"\s*(?:nvbandwidth Version: |Running \w+\.\s*$)")
+_BEGINS = re.compile(r"\s*(?:nvbandwidth Version: |Running \w+_(?:ce|sm|tma|copy)\.\s*$)")
 _VERSION = re.compile(r"nvbandwidth Version: v?(?P<version>\S+)$")
 _RUNNING = re.compile(r"Running (?P<test>\w+)\.$")
 _TITLE = re.compile(r"(?P<words>.*\(?(?:row|column)\)?.*) \((?P<unit>GB/s|ns|us)\)$")
@@ -37,8 +36,11 @@ _LIBRARIES = {"CUDA Runtime Version": "cuda", "Driver Version": "driver"}
 class NvbandwidthReader(Reading):
     """Reads the lines of nvbandwidth."""
 
+    name = "nvbandwidth"
+    begins = _BEGINS
+
     def __init__(self, line: Line) -> None:
-        super().__init__(NAME, line)
+        super().__init__(line)
         self._test = self._part = ""
         self._unit: Unit | None = None  # of the matrix whose rows follow
         self._columns: list[int] | None = None

@@ -15,8 +15,6 @@ from byteways.imported.reading import ABSENT, add_hints, add_value, objects, tex
 from byteways.imported.value import Unit
 from byteways.topology.foreign_text import FormatError
 
-NAME = "nvbandwidth-json"
-KEYS = frozenset(("nvbandwidth",))
 _UNIT = re.compile(r"\(?(GB/s|ns|us)\)?$")
 _DEVICE = re.compile(r"(?P<gpu>\d+): (?P<model>.+?)(?: \([0-9a-f:]+\))?(?:: \((?P<host>[\w.-]+)\))?$")
 #: What a test with several matrices appends, in this order.
@@ -30,7 +28,7 @@ def read_nvbandwidth_json(document: Mapping[str, Any], line: int) -> Found:
     Raises:
         FormatError: It has no list of test cases.
     """
-    found, content = Found(NAME, line), document["nvbandwidth"]
+    found, content = Found("nvbandwidth-json", line), document["nvbandwidth"]
     if not isinstance(content, Mapping):
         raise FormatError("'nvbandwidth' is not an object")
     _read_hints(found, content)

@@ -14,12 +14,11 @@ from byteways.imported.lines import Line
 from byteways.imported.reading import ABSENT, Reading, mistake_in_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 
-NAME = "p2p-bandwidth-latency-test"
 _TITLE = (
     r"(?P<both>Unidirectional |Bidirectional )?P2P=(?P<peer>Enabled|Disabled) (?P<what>Bandwidth|Latency)"
     r"(?: \(P2P (?P<access>Writes|Reads)\))? Matrix \((?P<unit>GB/s|us)\)"
 )
-BEGINS = re.compile(rf"\s*(?:\[P2P \(Peer-to-Peer\) GPU Bandwidth Latency Test\]|{_TITLE})")
+_BEGINS = re.compile(rf"\s*(?:\[P2P \(Peer-to-Peer\) GPU Bandwidth Latency Test\]|{_TITLE})")
 _FIRST = "[P2P (Peer-to-Peer)"
 _MATRIX = re.compile(_TITLE)
 _HEADER = re.compile(r"(?P<clock>D\\D|GPU|CPU)(?P<columns>(?:\s+\d+)+)$")
@@ -35,8 +34,11 @@ _LATENCY_BYTES = 16
 class P2pReader(Reading):
     """Reads the lines of p2pBandwidthLatencyTest."""
 
+    name = "p2p-bandwidth-latency-test"
+    begins = _BEGINS
+
     def __init__(self, line: Line) -> None:
-        super().__init__(NAME, line)
+        super().__init__(line)
         self._title: re.Match[str] | None = None  # of the matrix whose rows follow
         self._titled_at = 0
         self._columns: list[int] | None = None

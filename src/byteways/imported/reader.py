@@ -33,8 +33,8 @@ class Found:
 class TextReader(Protocol):
     """Reads the lines of one process from the first line of an output on.
 
-    Lines of other programs lie between those of a table: warnings, log lines, messages of launchers. A reader says of
-    each line whether it belongs to its output, and goes on behind those that do not.
+    Lines of other programs lie between those of a table: warnings, log lines, messages of launchers. A reader
+    says of each line whether it belongs to its output, and goes on behind those that do not.
     """
 
     found: Found
@@ -52,5 +52,9 @@ class DocumentReader(Protocol):
     """Reads a document of JSON."""
 
     def __call__(self, document: Mapping[str, Any], line: int) -> Found:
-        """Returns what a document contains that begins at a line; raises FormatError if it is not of the format."""
+        """Returns what a document contains that begins at a line.
+
+        Raises:
+            FormatError: It is not of the format.
+        """
         ...

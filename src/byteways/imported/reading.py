@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from byteways.imported.lines import Line
 from byteways.imported.reader import Found, Mistake
 from byteways.imported.value import ForeignValue
 from byteways.topology.foreign_text import FormatError
 
-_NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,2})?")
+_WHOLE = re.compile("[0-9]{1,15}")
 _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[,']\d{3})+(?:\.\d+)?")
 #: Places without a measured value, as programs write them.
@@ -36,11 +38,27 @@ def mistake_in_number(text: str) -> tuple[str, str] | None:
     return f"'{text[:40]}' is not a number", ""
 
 
-class Reading:
-    """The part that readers of texts have in common: what they found, and how they add to it."""
+def whole_number(text: str) -> int | None:
+    """Returns a count or a size in bytes; None: the text is none."""
+    return int(text) if _WHOLE.fullmatch(text) else None
 
-    def __init__(self, name: str, line: Line) -> None:
-        self.found = Found(name, line.number)
+
+class Reading(ABC):
+    """A TextReader: the part that all have in common, what they found and how they add to it."""
+
+    name: ClassVar[str]  # of the format
+    begins: ClassVar[re.Pattern[str]]  # matches, from its beginning, the first line of such an output alone
+
+    def __init__(self, line: Line) -> None:
+        self.found = Found(self.name, line.number)
+
+    @abstractmethod
+    def take(self, line: Line) -> bool:
+        """Reads a line, as TextReader says."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """Ends the output, as TextReader says."""
 
     def refuse(self, line: int | None, what: str, hint: str = "") -> None:
         """Notes a mistake."""

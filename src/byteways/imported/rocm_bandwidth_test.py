@@ -14,9 +14,8 @@ from byteways.imported.reading import ABSENT, Reading
 from byteways.imported.value import ForeignValue, Operation, Unit
 from byteways.units import parse_size
 
-NAME = "rocm-bandwidth-test"
 _VERSION = r"RocmBandwidthTest Version: (?P<version>\S+)"
-BEGINS = re.compile(rf"\s*{_VERSION}")
+_BEGINS = re.compile(rf"\s*{_VERSION}")
 _FIRST = re.compile(_VERSION)
 _DEVICE = re.compile(r"Device: (?P<number>\d+), +(?P<rest>.+)$")
 _MATRIX = re.compile(r"(?P<both>Unid|Bd|Bid)irectional copy peak bandwidth GB/s")
@@ -27,7 +26,7 @@ _END = re.compile(
     r"=+ (?P<end>Src|Dst) (?:Device|Pool) Id: (?P<number>\d+) .*Type: (?P<kind>Cpu|Gpu) =+$", re.IGNORECASE
 )
 _SIZES = re.compile(r"Data Size\s+Avg Time\(us\)\s+Avg BW\(GB/s\)\s+Min Time\(us\)\s+Peak BW\(GB/s\)$")
-_OF_SIZE = re.compile(r"(?P<size>\d+ ?[KMG]?B)\s+(?P<numbers>\S+(?:\s+\S+)*)$")
+_OF_SIZE = re.compile(r"(?P<size>[1-9][0-9]{0,11} ?[KMG]?B)\s+(?P<numbers>\S+(?:\s+\S+)*)$")
 _OTHER = re.compile(
     r"\.+$|Launch Command|Inter-Device|Device (?:Access|Numa)|=+ |Data Path|Info:|Warning|Verification"
 )
@@ -44,8 +43,11 @@ _COLUMNS = (
 class RocmBandwidthTestReader(Reading):
     """Reads the lines of rocm_bandwidth_test."""
 
+    name = "rocm-bandwidth-test"
+    begins = _BEGINS
+
     def __init__(self, line: Line) -> None:
-        super().__init__(NAME, line)
+        super().__init__(line)
         self._kinds: dict[int, str] = {}  # cpu or gpu, by their number
         self._listed = False  # all devices are known
         self._both: bool | None = None  # of the matrix or table; None: it has no bandwidths

@@ -11,9 +11,8 @@ from byteways.imported.lines import Line
 from byteways.imported.reading import Reading
 from byteways.imported.value import ForeignValue, Operation, Unit
 
-NAME = "stream"
 _HEADER = r"Function\s+(?:Best )?Rate \(?MB/s\)?\s+Avg time\s+Min time\s+Max time"
-BEGINS = re.compile(rf"\s*(?:STREAM version |{_HEADER})")
+_BEGINS = re.compile(rf"\s*(?:STREAM version |{_HEADER})")
 _VERSION = re.compile(r"STREAM version \$Revision: (?P<version>\S+) \$")
 _TABLE = re.compile(_HEADER)
 _ELEMENTS = re.compile(r"Array size = (?P<elements>\d+)\b")
@@ -38,8 +37,11 @@ _LOOPS = 4
 class StreamReader(Reading):
     """Reads the lines of STREAM."""
 
+    name = "stream"
+    begins = _BEGINS
+
     def __init__(self, line: Line) -> None:
-        super().__init__(NAME, line)
+        super().__init__(line)
         self._elements: int | None = None
         self._element_bytes = 8  # doubles, unless it is said
         self._in_table = False

@@ -12,15 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.imported.lines import Line
-from byteways.imported.reading import Reading
+from byteways.imported.reading import Reading, whole_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 
-NAME = "ucx_perftest"
 _CSV = r"(?:[^,\s]+,)*iterations,(?:typical|[\d.]+_percentile)_lat,avg_lat,overall_lat,"
 _BOX = r"[|│]\s*API:\s+(?:protocol|transport) layer"
 _UNITS = r"[|│][|│ ]*(?P<kind>\w+) \(usec\)\s*[|│]\s*bandwidth \(MB/s\)"
 #: The box of the test, or the first line with words of the table or of the CSV, whichever comes first.
-BEGINS = re.compile(rf"\s*(?:{_BOX}|{_UNITS}|{_CSV})")
+_BEGINS = re.compile(rf"\s*(?:{_BOX}|{_UNITS}|{_CSV})")
 _ABOUT = re.compile(
     r"[|│]\s*(?P<what>API|Test|Data layout|(?:Send|Recv) (?:memory|device)|(?:Message|Window|AM header) size)"
     r":\s*(?P<value>.*?)\s*[|│]?$"
@@ -35,7 +34,7 @@ _CSV_HEADER = re.compile(
 _FRAME = re.compile(r"[+├└┌─┬┴┼┤┐┘][-+├└┌─┬┴┼┤┐┘]*$")
 _NAMED = re.compile(r"\+(?P<test>[A-Za-z]\w*(?:/\w+)*)-[-+]*$")
 _LABEL = re.compile(
-    r"(?P<label>(?:log:)?Final:|\[thread \d+\]|[A-Za-z]\w*(?:/\w+)*)?[\s|│]*(?P<numbers>\d[^A-Za-z]*.*)$"
+    r"(?:(?P<label>(?:log:)?Final:|\[thread \d+\]|[A-Za-z]\w*(?:/\w+)*)[\s|│]+)?(?P<numbers>\d[^:;()=]*)$"
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 #: Columns of a row, and of the last one with several threads (print_progress).
@@ -64,8 +63,11 @@ class _Test:
 class UcxPerftestReader(Reading):
     """Reads the lines of ucx_perftest."""
 
+    name = "ucx_perftest"
+    begins = _BEGINS
+
     def __init__(self, line: Line) -> None:
-        super().__init__(NAME, line)
+        super().__init__(line)
         self._about: dict[str, str] = {}
         self._kind = ""  # of the times: latency or overhead
         self._rank = ""  # 50.0: of the first column of times
@@ -124,7 +126,7 @@ class UcxPerftestReader(Reading):
 
     def _take_row(self, line: Line, found: re.Match[str]) -> bool:
         label, numbers = found["label"] or "", re.split(r"[\s|│]+", found["numbers"].strip(" |│"))
-        if len(numbers) not in (4, 8) or not numbers[0].replace(",", "").isdigit():
+        if len(numbers) not in (4, 8) or whole_number(numbers[0].replace(",", "")) is None:
             if label.endswith("Final:"):
                 self.refuse(
                     line.number, f"a final row of {len(numbers)} numbers instead of 8, or 4 of threads"
@@ -142,8 +144,8 @@ class UcxPerftestReader(Reading):
         names, numbers = cells[: self._batches], cells[self._batches or 0 :]
         if numbers and numbers[0].startswith("[thread"):
             return True
-        if len(numbers) not in (4, 8) or not numbers[0].strip().isdigit():
-            if len(cells) > 1 and numbers and numbers[0].strip().isdigit():
+        if len(numbers) not in (4, 8) or whole_number(numbers[0].strip()) is None:
+            if len(cells) > 1 and numbers and whole_number(numbers[0].strip()) is not None:
                 self.refuse(line.number, f"a row of {len(numbers)} numbers instead of 8, or 4 of threads")
                 self._finals += 1
                 return True
@@ -191,7 +193,7 @@ class UcxPerftestReader(Reading):
         ]
         return ForeignValue(
             line=line,
-            test=test.name or NAME,
+            test=test.name or self.name,
             column=column,
             text=text,
             unit=unit,
@@ -216,5 +218,5 @@ def _test_of(about: Mapping[str, str], label: str) -> _Test:
         label or about.get("Test", "").removeprefix("UCP "),
         about.get("Send memory", ""),
         about.get("Recv memory", ""),
-        int(size) if size.isdigit() and len(size) < 16 else None,
+        whole_number(size),
     )

@@ -17,7 +17,7 @@ BANDWIDTH_UNITS: Mapping[str, float] = {
     "Gb/s": 1.25e8,
 }
 TIME_UNITS: Mapping[str, float] = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
-RATE_UNITS: Mapping[str, float] = {"1/s": 1.0}
+RATE_UNITS: Mapping[str, float] = {"1/s": 1.0, "Gflop/s": 1e9}
 
 #: What makes a value another quantity than ours, by code. A value with one of these has no case of ours
 #: that it equals; the sentence completes "it is not comparable: …".
