@@ -42,6 +42,7 @@ def audit(
     """Judge each number; exit with status 1 if any is impossible, low or odd in its table."""
     from byteways.explain.audit.audit import audited
     from byteways.explain.checks.normal import read_normal
+    from byteways.imported.scan import formats_hint
 
     read = [_read(file) for file in files]
     known = _machine(machine, read)
@@ -50,7 +51,7 @@ def audit(
         raise BytewaysError(
             "the files have no number that can be read",
             cause="; ".join(one.what for _, one in found.mistakes[:3]) or None,
-            hint=_formats_hint(),
+            hint=formats_hint(),
         )
     if page is not None:
         from byteways.cli.check import write_file
@@ -70,12 +71,6 @@ def _read(file: Path) -> ReadFile:
 
     found = read_outputs(file)
     return ReadFile(str(file), tuple(found.outputs), tuple(found.mistakes))
-
-
-def _formats_hint() -> str:
-    from byteways.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS
-
-    return f"known are {', '.join(known.says for known in (*TEXT_FORMATS, *DOCUMENT_FORMATS))}"
 
 
 def _machine(name: str | None, read: list[ReadFile]) -> AuditMachine:
