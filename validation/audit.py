@@ -67,6 +67,8 @@ class Tally:
     name: str
     verdicts: Counter[str]
     impossible: tuple[AuditedValue, ...]
+    bounded: int  # how many have a limit
+    again: bool = False  # of numbers that were audited on another machine before
 
 
 def printed(value: float, unit: Unit, digits: int) -> str:
@@ -148,12 +150,15 @@ def of_published(value: PublishedValue) -> Iterator[ForeignValue]:
     yield ForeignValue(1, value.source_key, "", text, unit, "mean", counts, value.size_bytes, operation)
 
 
-def tally(name: str, values: Iterable[ForeignValue], topology: Topology, normal: Normal) -> Tally:
+def tally(
+    name: str, values: Iterable[ForeignValue], topology: Topology, normal: Normal, *, again: bool = False
+) -> Tally:
     """Audits numbers that were measured."""
     found = ReadFile(name, tuple(Found("validation", 1, [value]) for value in values))  # of no common table
     told = audited([found], topology, normal, machine=name)
     bad = tuple(one for one in told.values if one.verdict == IMPOSSIBLE_NUMBER)
-    return Tally(name, Counter(one.verdict for one in told.values), bad)
+    bounded = sum(one.bound is not None for one in told.values)
+    return Tally(name, Counter(one.verdict for one in told.values), bad, bounded, again)
 
 
 def recorded() -> Iterator[tuple[str, Topology, list[Record]]]:
@@ -173,7 +178,7 @@ def plausible(normal: Normal, most: int | None = None) -> Iterator[Tally]:
         gpus = {int(gpu.name[3:]): gpu.model for gpu in topology.devices if gpu.kind == "gpu"}
         known = machines_of([Hints(gpus=gpus)])
         if len(known) == 1:
-            yield tally(f"{name} on {known[0].name}", values, known[0].topology, normal)
+            yield tally(f"{name} on {known[0].name}", values, known[0].topology, normal, again=True)
     for name in machines():
         values = [one for value in load(name) for one in of_published(value)]
         yield tally(f"published of {name}", values, topology_of(load_model(name)), normal)
@@ -200,12 +205,17 @@ def main() -> int:
     most = arguments.parse_args().most
     normal = read_normal(None)
     total: Counter[str] = Counter()
+    numbers = bounded = 0
     bad: list[AuditedValue] = []
     for one in plausible(normal, most):
         total += one.verdicts
         bad += one.impossible
+        if not one.again:
+            numbers += sum(one.verdicts.values())
+            bounded += one.bounded
         print(f"{one.name:58}{sum(one.verdicts.values()):7}{len(one.impossible):5} impossible")
-    print(f"{sum(total.values())} plausible numbers: {dict(total.most_common())}")
+    print(f"{numbers} plausible numbers, {bounded} with a limit; {sum(total.values())} verdicts:")
+    print(f"  {dict(total.most_common())}; {len(bad)} impossible")
     for told in bad[:20]:
         print(f"  impossible: {told.value}\n    {told.bound}")
     wrong, every = [], plants(normal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 from byteways.explain.audit.expected import References
 from byteways.explain.checks.normal import Normal
@@ -76,6 +77,7 @@ def truth_of(machine: str, normal: Normal) -> Truth:
     )
 
 
+@cache
 def topology_named(machine: str) -> Topology:
     if machine in NOMINAL_MACHINES:
         return nominal_topology(machine)

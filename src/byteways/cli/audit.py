@@ -42,6 +42,7 @@ def audit(
     from byteways.cli.machine_of_outputs import machine_of_outputs
     from byteways.explain.audit.audit import audited
     from byteways.explain.checks.normal import read_normal
+    from byteways.imported.scan import formats_hint
 
     read = [_read(file) for file in files]
     known = machine_of_outputs(machine, [output.hints for file in read for output in file.outputs])
@@ -50,7 +51,7 @@ def audit(
         raise BytewaysError(
             "the files have no number that can be read",
             cause="; ".join(one.what for _, one in found.mistakes[:3]) or None,
-            hint="byteways import --help lists the programs whose output is read",
+            hint=formats_hint(),
         )
     if page is not None:
         from byteways.cli.check import write_file
@@ -75,7 +76,7 @@ def _read(file: Path) -> ReadFile:
 def _print(found: Audit, every: bool) -> None:
     from byteways.cli.layout import Lines, show
     from byteways.explain.audit.verdict import AUDIT_VERDICTS, HIGH_NUMBER
-    from byteways.explain.audit.wording_audit import audit_notes, audit_summary, audit_table
+    from byteways.explain.audit.wording_audit import audit_notes, audit_sentences, audit_summary
     from byteways.explain.display.table import Table
 
     for mark in found.marks:
@@ -89,5 +90,5 @@ def _print(found: Audit, every: bool) -> None:
         lines.append(f"{len(chosen) - len(shown)} more: --all")
     blocks: list[Table | Lines] = [Lines("result", tuple(lines))]
     if shown:
-        blocks.append(audit_table(found, tuple(shown), "numbers, the worst first"))
+        blocks.append(audit_sentences(found, tuple(shown), "numbers, the worst first"))
     show(blocks)

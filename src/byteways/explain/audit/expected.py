@@ -103,8 +103,13 @@ class References:
         ]
         if not near:
             return None
-        chosen = min(near, key=lambda place: _distance(place, wanted, version))
+        chosen = min(near, key=lambda place: (self._published(place), *_distance(place, wanted, version)))
         return self._of(chosen, wanted)
+
+    def _published(self, place: _Place) -> bool:
+        """Whether nobody measured it with byteways."""
+        samples = self._normal.settings[place.key].samples
+        return all(self._normal.machines[sample.machine].published for sample in samples)
 
     def _of(self, place: _Place, wanted: _Place) -> Expected:
         setting, reference = self._normal.settings[place.key], self._normal.reference(place.key)

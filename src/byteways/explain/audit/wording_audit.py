@@ -64,6 +64,20 @@ def audit_table(audit: Audit, chosen: tuple[AuditedValue, ...], title: str) -> T
     return Table(title, HEADINGS, rows, (4, 5, 7))
 
 
+def audit_sentences(audit: Audit, chosen: tuple[AuditedValue, ...], title: str) -> Table:
+    """Returns the table of some numbers for a terminal: what was printed, and below it what it is."""
+    several = len({output.file for output in audit.outputs}) > 1
+    rows = []
+    for one in chosen:
+        verdict, place, test, path, size, text, said, _ = _row(
+            one, audit.outputs[one.output].file if several else ""
+        )
+        where = place if several or one.value.line is None else f"line {place}"
+        what = ", ".join(filter(None, (where, test, path, size)))
+        rows.append((f"{verdict}: {what}: {text}", said))
+    return Table(title, ("number", "what it is"), tuple(rows), sentences=True)
+
+
 def _row(one: AuditedValue, file: str) -> tuple[str, ...]:
     value = one.value
     place = str(value.line) if value.line is not None else value.pointer or ""
@@ -102,18 +116,19 @@ def explanation(one: AuditedValue) -> str:
     if one.own and one.factor != 1 and not one.own.from_time:
         parts.append(f"counted as {one.own.counts} in byteways: times {one.factor:.3g}")
     if one.causes:
-        parts.append("fits: " + "; or ".join(cause_text(one, cause) for cause in one.causes))
+        parts.append("what fits: " + "; or ".join(cause_text(one, cause) for cause in one.causes))
     parts += [oddity_text(odd) for odd in one.oddities]
     return "; ".join(parts)
 
 
 def cause_text(one: AuditedValue, cause: Cause) -> str:
-    """`both ends on one GPU (1347 GB/s of 1675 GB/s)`."""
+    """`both ends on one GPU (then 1347 GB/s, nominal peak there 1675 GB/s)`."""
     kind = "device"
     if one.own:
         kind = "GPU" if any(flow.source.device.startswith("gpu") for flow in one.own.case.flows) else "CPU"
     said = CAUSES[cause.code].format(kind=kind, factor=1 / cause.factor)
-    return f"{said} (then {quantity(one, cause.then)}, expected {quantity(one, cause.expected)})"
+    of = "nominal peak there" if cause.basis == FROM_PEAK else "expected"
+    return f"{said} (then {quantity(one, cause.then)}, {of} {quantity(one, cause.expected)})"
 
 
 def oddity_text(odd: Oddity) -> str:
@@ -137,5 +152,6 @@ def quantity(one: AuditedValue, value: float) -> str:
 def _basis(expected: Expected) -> str:
     if expected.basis == FROM_PEAK:
         return f"the nominal peak of {format_bandwidth(expected.value)}"
-    said = "published by" if expected.basis == FROM_PUBLISHED else "usual on"
-    return f"what is {said} {expected.machines}"
+    if expected.basis == FROM_PUBLISHED:
+        return "what is published of such machines"
+    return f"what is usual on {expected.machines}"
