@@ -76,8 +76,9 @@ ROOMS = (
     ),
     Room(
         "imported",
-        "outputs of other programs: one reader a format, one registry, one form of a value; their cases",
-        ("plan", "topology"),
+        "outputs of other programs: one reader a format, one registry, one form of a value; their cases and "
+        "records",
+        ("record", "plan", "topology"),
     ),
     Room(
         "run.shared",

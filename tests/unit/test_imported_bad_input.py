@@ -71,6 +71,17 @@ def test_a_table_without_its_header_is_refused_once() -> None:
     assert not scan.outputs
 
 
+@pytest.mark.parametrize("digit", ["²", "٣"])
+def test_digits_of_other_scripts_end_in_no_traceback(digit: str) -> None:
+    """A digit that Python counts as one and a program does not print, in every place of a number."""
+    for name, file_name in TEXTS:
+        content = contents(name, file_name).decode(errors="ignore")
+        for place in ("0", "1"):
+            changed = content.replace(place, place + digit, 20).encode()
+            for output in scanned(changed).outputs:
+                assert all(value.text.isascii() for value in output.values)
+
+
 def test_an_unknown_program_is_no_output() -> None:
     """A log of something else that a reader takes for its own."""
     scan = scanned(b"Running a benchmark.\nTest 1:\nDevice 0: a GPU\n\nSUM of all 5.0\nTriad: 5\n")

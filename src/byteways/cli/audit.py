@@ -14,7 +14,6 @@ from byteways.json_text import json_text
 
 if TYPE_CHECKING:
     from byteways.explain.audit.audit import ReadFile
-    from byteways.explain.audit.machine import AuditMachine
     from byteways.explain.audit.verdict import Audit
 
 #: Most rows that are printed without --all.
@@ -40,12 +39,13 @@ def audit(
     every: Every = False,
 ) -> int:
     """Judge each number; exit with status 1 if any is impossible, low or odd in its table."""
+    from byteways.cli.machine_of_outputs import machine_of_outputs
     from byteways.explain.audit.audit import audited
     from byteways.explain.checks.normal import read_normal
     from byteways.imported.scan import formats_hint
 
     read = [_read(file) for file in files]
-    known = _machine(machine, read)
+    known = machine_of_outputs(machine, [output.hints for file in read for output in file.outputs])
     found = audited(read, known.topology, read_normal(None), machine=known.name, marks=[known.mark])
     if not found.values:
         raise BytewaysError(
@@ -71,46 +71,6 @@ def _read(file: Path) -> ReadFile:
 
     found = read_outputs(file)
     return ReadFile(str(file), tuple(found.outputs), tuple(found.mistakes))
-
-
-def _machine(name: str | None, read: list[ReadFile]) -> AuditMachine:
-    """Returns the machine that is named, or that the outputs tell. Raises BytewaysError without one."""
-    from byteways.cli import topo
-    from byteways.explain.audit.machine import AuditMachine
-    from byteways.run.conduct.simulation import simulation_of
-    from byteways.topology.nominal import NOMINAL_MACHINES, nominal_mark, nominal_topology
-
-    if name is None:
-        return _printed_machine(read)
-    if name in NOMINAL_MACHINES:
-        return AuditMachine(name, nominal_topology(name), nominal_mark(name))
-    path = Path(name)
-    if path.exists() and (path.is_dir() or path.suffix != ".toml"):
-        topology, mark = topo.read(path)
-        return AuditMachine(name, topology, mark)
-    simulation = simulation_of(name, None)
-    assert simulation is not None  # a name was given
-    return AuditMachine(name, simulation.topology(), simulation.mark)
-
-
-def _printed_machine(read: list[ReadFile]) -> AuditMachine:
-    """Returns the machine whose GPUs the outputs name. Raises BytewaysError without one, or with several."""
-    from byteways.explain.audit.machine import machines_of
-
-    hints = [output.hints for file in read for output in file.outputs]
-    found = machines_of(hints)
-    if len(found) == 1:
-        return found[0]
-    models = ", ".join(dict.fromkeys(model for each in hints for model in each.gpus.values()))
-    if found:
-        cause = f"{models}: {' and '.join(one.name for one in found)} have them, linked in different ways"
-    else:
-        cause = f"byteways knows no machine of {models}" if models else "the files do not name its GPUs"
-    raise BytewaysError(
-        "the machine of the numbers is not known",
-        cause=cause,
-        hint="add --machine: a name of `byteways list machines`, or a file of `byteways topo --save FILE`",
-    )
 
 
 def _print(found: Audit, every: bool) -> None:

@@ -32,6 +32,7 @@ VERBS_BY_TASK = {
         "compare": "Compare runs, case by case or by link class.",
         "advise": "Write thresholds for scattered blocks, for other programs.",
         "check": "Check a run against what is normal, a run, peaks or limits.",
+        "import": "Turn outputs of other programs into a run folder.",
         "audit": "Judge numbers of other programs: possible, normal, low or odd.",
         "show": "Show the results of a run.",
         "report": "Rewrite the HTML report of a run.",
@@ -43,6 +44,9 @@ VERBS_BY_TASK = {
     },
 }
 VERBS = {verb: summary for verbs in VERBS_BY_TASK.values() for verb, summary in verbs.items()}
+
+#: Modules, and their functions, of verbs that are words of Python.
+_MODULES = {"import": "import_outputs"}
 
 #: Typer's exception for wrong usage; Typer 0.12 takes it from Click, later versions have their own.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -71,9 +75,10 @@ class VerbGroup(TyperGroup):
 
 def load_verb(name: str) -> Any:
     """Returns the command of a verb from its module."""
-    module = importlib.import_module(f"byteways.cli.{name}")
+    own = _MODULES.get(name, name)
+    module = importlib.import_module(f"byteways.cli.{own}")
     app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS)
-    app.command(name)(getattr(module, name))
+    app.command(name)(getattr(module, own))
     return typer.main.get_command(app)
 
 

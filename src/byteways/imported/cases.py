@@ -47,6 +47,23 @@ class OwnCase:
         seconds = value.value / 1e9
         return self.factor * self.case.size_bytes / seconds if seconds else float("inf")
 
+    def time_of(self, value: ForeignValue) -> float:
+        """Returns the time of one operation in ns: as printed, or that which the printed rate means."""
+        if self.metric == "time":
+            return self.value_of(value)
+        if self.from_time:
+            return value.value
+        return 1e9 * self._counted_bytes() / self.value_of(value)
+
+    def _counted_bytes(self) -> float:
+        """Returns the bytes of an operation as its rate counts them."""
+        size = self.case.size_bytes
+        if self.counts == "bus":
+            return size * bus_factor(self.case.pattern, len(self.case.flows[0].pairs))
+        if self.counts == "sum-of-directions":
+            return 2.0 * size
+        return float(size * (INTERFACES[self.case.interface].counted if self.counts == "read+write" else 1))
+
 
 @dataclass(frozen=True)
 class CasesOfValue:

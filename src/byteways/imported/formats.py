@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from byteways.imported.babelstream import BabelStreamReader
 from byteways.imported.bandwidth_test import BandwidthTestReader
 from byteways.imported.google_benchmark import read_google_benchmark
+from byteways.imported.google_benchmark_csv import GoogleBenchmarkCsvReader
 from byteways.imported.gpu_fryer import GpuFryerReader
 from byteways.imported.imb import ImbReader
 from byteways.imported.lines import Line
@@ -69,6 +70,11 @@ TEXT_FORMATS: tuple[TextFormat, ...] = (
     _text(RocmBandwidthTestReader, "logs of rocm_bandwidth_test 2.x", "rocm-bandwidth-test"),
     _text(TransferBenchReader, "text or CSV of TransferBench", "TransferBench p2p"),
     _text(GpuFryerReader, "text of gpu-fryer", "gpu-fryer 60"),
+    _text(
+        GoogleBenchmarkCsvReader,
+        "CSV of Google Benchmark, as of Comm|Scope",
+        "comm_scope --benchmark_out=FILE --benchmark_out_format=csv",
+    ),
     _text(PerftestReader, "tables of linux-rdma perftest", "ib_write_bw HOST"),
 )
 DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (

@@ -73,17 +73,22 @@ def _read_entry(found: Found, entry: Mapping[str, Any], pointer: str) -> None:
     for column, unit in cells:
         if column in entry:
             text = written(entry[column])
-            value = _value(name, column, text or str(entry[column])[:40], unit, statistic, entry)
-            add_value(found, _at(value, f"{pointer}/{column}"))
+            number, place = text or str(entry[column])[:40], f"{pointer}/{column}"
+            add_value(found, value_of_entry(name, column, number, unit, statistic, entry, pointer=place))
 
 
-def _at(value: ForeignValue, pointer: str) -> ForeignValue:
-    return ForeignValue(**{**vars(value), "pointer": pointer})
-
-
-def _value(
-    name: str, column: str, text: str, unit: Unit, statistic: str | None, entry: Mapping[str, Any]
+def value_of_entry(
+    name: str,
+    column: str,
+    text: str,
+    unit: Unit,
+    statistic: str | None,
+    entry: Mapping[str, Any],
+    *,
+    line: int | None = None,
+    pointer: str | None = None,
 ) -> ForeignValue:
+    """Returns a number of an entry, whose counters are its other fields."""
     operation = _operation(name, entry)
     size_bytes = _size(name, entry)
     rate = unit.metric == "bandwidth"
@@ -94,7 +99,7 @@ def _value(
         "extreme": statistic in ("min", "max"),
     }
     return ForeignValue(
-        line=None,
+        line=line,
         test=name,
         column=column,
         text=text,
@@ -104,6 +109,7 @@ def _value(
         size_bytes=size_bytes,
         operation=operation,
         differences=tuple(code for code, holds in missing.items() if holds),
+        pointer=pointer,
     )
 
 
@@ -136,13 +142,11 @@ def _is_index(value: object) -> bool:
 
 
 def _size(name: str, entry: Mapping[str, Any]) -> int | None:
-    """Returns the bytes of an iteration: of the counter, or of the name."""
-    counted = entry.get("bytes")
-    if (
-        isinstance(counted, (int, float))
-        and not isinstance(counted, bool)
-        and 0 < counted < 2**_LARGEST_EXPONENT
-    ):
-        return int(counted) if counted == int(counted) else None
+    """Returns the bytes of an iteration: of the name, else of the counter, which CSV rounds to six digits."""
     found = _EXPONENT.search(name)
-    return 1 << int(found["exponent"]) if found and int(found["exponent"]) <= _LARGEST_EXPONENT else None
+    if found and int(found["exponent"]) <= _LARGEST_EXPONENT:
+        return 1 << int(found["exponent"])
+    counted = entry.get("bytes")
+    if not isinstance(counted, (int, float)) or isinstance(counted, bool):
+        return None
+    return int(counted) if 0 < counted < 2**_LARGEST_EXPONENT and counted == int(counted) else None

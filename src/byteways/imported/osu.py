@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from byteways.imported.lines import Line
-from byteways.imported.reading import Reading
+from byteways.imported.reading import Reading, whole_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 from byteways.plan.interfaces import MULTI_PAIR
 from byteways.plan.osu import SIZED_BY_BLOCK
@@ -152,7 +152,7 @@ class OsuReader(Reading):
             return True
         row = dict(zip(map(_column, columns), cells, strict=True))
         size = row.get("size", "")
-        if "size" in row and not (size.isdigit() and len(size) < 16):
+        if "size" in row and whole_number(size) is None:
             self.refuse(line.number, f"'{size[:40]}' is not a size")
             return True
         self._rows += 1

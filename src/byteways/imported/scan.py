@@ -90,8 +90,8 @@ def read_outputs(path: Path) -> Scan:
 
 def formats_hint() -> str:
     """Returns which outputs are read."""
-    names = ", ".join(dict.fromkeys(known.says for known in (*TEXT_FORMATS, *DOCUMENT_FORMATS)))
-    return f"byteways reads {names}"
+    names = [*(known.says for known in TEXT_FORMATS), *(known.says for known in DOCUMENT_FORMATS)]
+    return f"byteways reads {', '.join(names)}"
 
 
 def scan_text(content: Iterable[bytes]) -> Scan:

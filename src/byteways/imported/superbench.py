@@ -178,7 +178,9 @@ def _loopback(found: re.Match[str], gpu: str) -> _Meaning:
 
 
 def _launch(found: re.Match[str], gpu: str) -> _Meaning:
-    return _Meaning(_US, Operation(executor=gpu), None, None, "mean", ("no-case",))
+    """kernel-launch: e2e_latency_us; in older versions event_time and wall_time in milliseconds."""
+    unit = _US if found[0].endswith("_us") else Unit("ms")
+    return _Meaning(unit, Operation(executor=gpu), None, None, "mean", ("no-case",))
 
 
 _GPU, _NUMBER = r"gpu\d{1,4}", r"\d{1,15}"
@@ -229,5 +231,9 @@ _KNOWN: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], str], _Meanin
         _numa,
     ),
     ("ib-loopback", re.compile(rf"ib_(?:write|read|send)_bw_(?P<size>{_NUMBER})"), _loopback),
-    ("kernel-launch", re.compile(r"(?:e2e_latency|host_dispatch|device_launch)_us"), _launch),
+    (
+        "kernel-launch",
+        re.compile(r"(?:e2e_latency|host_dispatch|device_launch)_us|(?:event|wall)_time"),
+        _launch,
+    ),
 )

@@ -103,6 +103,7 @@ def others() -> Log:
     node.metric("ib-loopback/ib_write_bw_8388608:3", 24.1, "GB/s", size_bytes=8388608, **link)
     launch = {"statistic": "mean", "executor": "gpu1", "differences": ["no-case"]}
     node.metric("kernel-launch/e2e_latency_us:1", 9.1, "us", **launch)
+    node.metric("kernel-launch/event_time:1", 1.2, "ms", **launch)
     node.fields["resnet_models/pytorch-resnet50/fp16_train_throughput"] = 812.3
     node.fields["monitor/gpu_temperature:0"] = 41
     node.write()
