@@ -24,6 +24,8 @@ PEERS = Path(__file__).parent / "peers"
 SLICES = Path(__file__).with_name("rank_slices.py")
 #: Of a slice.
 SECONDS = 0.2
+#: First word of the lines of rank_slices.py.
+MARK = "pair"
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,11 @@ def compare(comparison: Comparison, title: str, of_devices: Comparison | None = 
         words += ["--pairs", str(arguments.pairs), *(["--best"] if arguments.best else [])]
         more |= polling(prefix, Path(name)) if arguments.polling else {}
         for line in launched(launcher, 2, words, environment(**more)).splitlines():
-            kind, told, mine, other = line.split()
-            found[kind, int(told)].append((float(mine), float(other)))
+            if not line.startswith(MARK):  # libraries print here, too
+                print(line, file=sys.stderr)
+                continue
+            _, kind, size, mine, other = line.split()
+            found[kind, int(size)].append((float(mine), float(other)))
     for line in lines_of(found, comparison.wanted):
         print(line)
     return 0

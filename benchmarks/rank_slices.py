@@ -2,8 +2,8 @@
 
 loop_peer.py starts it. The loop is a shared library (benchmarks/peers/loop.h). Both sides use the same MPI on
 the same cores, have batches of equally many operations, and begin every slice with new memory, so that a
-slice differs from the one before in nothing but the program. Rank 0 prints `KIND SIZE OURS_NS THEIRS_NS` for
-each pair.
+slice differs from the one before in nothing but the program. Rank 0 prints a line `pair KIND SIZE OURS_NS
+THEIRS_NS` for each pair.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def main() -> None:
 
         for ours_ns, theirs_ns in in_slices(arguments.pairs, mine, beside):
             if mpi.world.rank == 0:
-                print(kind, size, ours_ns, theirs_ns, flush=True)
+                print(f"\npair {kind} {size} {ours_ns} {theirs_ns}", flush=True)
     measurer.release()
     mpi.finalize()
 
