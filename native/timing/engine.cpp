@@ -180,8 +180,8 @@ EngineFinding weigh(const EngineFinding& seen, const CopyRule& rule) {
   if (seen.engine == "unknown")
     both = {rule.engine, "by rule (" + rule.rule + "); " + seen.evidence, seen.changed_data};
   else
-    both.evidence += std::string(seen.engine == rule.engine ? ", as by rule (" : ", against the rule (") +
-                     rule.rule + ")";
+    both.evidence +=
+        std::string(seen.engine == rule.engine ? ", as by rule (" : ", against the rule (") + rule.rule + ")";
   return both;
 }
 
