@@ -90,7 +90,7 @@ lint-page: ## types of the report's scripts; needs the TypeScript compiler (Debi
 	echo "hint: apt-get install node-typescript" >&2; exit 1; }
 	tsc --project tsconfig.json
 
-lint-packaging: develop ## workflow, containers and recipes, each by its own tool from PyPI (ARGS=--all: each tool must install)
+lint-packaging: develop ## workflow, action, containers, recipes, Kubernetes: each by its tool from PyPI (ARGS=--all: each tool must install)
 	@$(BIN)/python scripts/lint_packaging.py $(ARGS)
 
 format: develop ## rewrite all sources the way `make lint` wants them
