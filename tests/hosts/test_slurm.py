@@ -201,14 +201,21 @@ def test_a_node_that_dies(cluster: Cluster) -> None:
 
 
 def test_the_time_limit_of_a_job(cluster: Cluster) -> None:
-    """Catches a case that is recorded as lost because the time of the job is over, and a run that does not
-    know that it was interrupted.
+    """Catches a case that is recorded as lost because the time of the job is over, a run that does not know
+    that it was interrupted, and one that does not continue in another job.
     """
     done = cluster.wait(LIMITED)
     assert done.state == "TIMEOUT"
     cut = cluster.result("limited")
-    assert cut.manifest["state"] == "interrupted" and 0 < len(cut.records) < ROUNDS["many"]
+    assert cut.manifest["state"] == "interrupted" and 0 < len(cut.records) < ROUNDS["many"] - 2
     assert {record.status for record in cut.records} == {"measured"}
+    job = cluster.submit("exec $BYTEWAYS run --resume limited --no-report", "--nodelist=n1,n2")
+    cluster.await_records("limited", len(cut.records) + 2)
+    cluster.call("scancel", job)
+    assert cluster.wait(job).state == "CANCELLED"
+    more = cluster.result("limited").records
+    assert more[: len(cut.records)] == cut.records and len(more) >= len(cut.records) + 2
+    assert once(more) and {record.status for record in more} == {"measured"}
 
 
 @pytest.fixture
