@@ -123,6 +123,19 @@ def test_a_prologue_without_a_search_path(environment: dict[str, str], tmp_path:
     assert Path(environment["CALLS"]).read_text().endswith("drained\n")
 
 
+def test_no_program_of_the_current_folder_runs(environment: dict[str, str], tmp_path: Path) -> None:
+    """Catches the search path that bash takes where there is none: a program in slurmd's folder would run as
+    root.
+    """
+    here = tmp_path / "here"
+    here.mkdir()
+    (tmp_path / "byteways").rename(here / "byteways")
+    bare = {name: environment[name] for name in ("CALLS", "BYTEWAYS_CHECK_CONF")} | {"VERDICT": "0"}
+    command = [str(FOLDER / "byteways-slurm-check")]
+    subprocess.run(command, env=bare, cwd=here, capture_output=True, timeout=20)
+    assert not Path(environment["CALLS"]).exists()
+
+
 @pytest.mark.parametrize(("arguments", "status"), [((), 2), (("--slurm",), 0)])
 def test_a_node_without_room_is_not_judged(
     environment: dict[str, str], arguments: tuple[str, ...], status: int, tmp_path: Path
