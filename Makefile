@@ -61,9 +61,10 @@ test-wheel: ## install the wheel of dist where Python is and no compiler, and ru
 test-aarch64: ## import the aarch64 wheel of dist and simulate with it under qemu-user; needs root
 	@scripts/try_aarch64.sh
 
+# Three files at a time, because they mostly wait. -rP prints what each test has seen: sinfo, jobs, run folders.
 test-hosts: develop ## setup, then tests between network namespaces as hosts; needs root (ARGS='-k sixty' for 64 hosts)
 	@test "$$(id -u)" = 0 || { echo "network namespaces need root: sudo make test-hosts" >&2; exit 1; }
-	@$(BIN)/python -m pytest -n 0 -s -rs -m 'hosts and not gpu' tests/hosts $(or $(ARGS),-k 'not sixty')
+	@$(BIN)/python -m pytest -n 3 --dist loadfile -rsP -m 'hosts and not gpu' tests/hosts $(or $(ARGS),-k 'not sixty')
 
 test-slow: develop ## setup, then the slow tests: packaging, and the report in a browser
 	@+$(LOCKED) $(VENV)/releasing
@@ -90,7 +91,7 @@ lint-page: ## types of the report's scripts; needs the TypeScript compiler (Debi
 	echo "hint: apt-get install node-typescript" >&2; exit 1; }
 	tsc --project tsconfig.json
 
-lint-packaging: develop ## workflow, containers and recipes, each by its own tool from PyPI (ARGS=--all: each tool must install)
+lint-packaging: develop ## workflow, action, containers, recipes, Kubernetes: each by its tool from PyPI (ARGS=--all: each tool must install)
 	@$(BIN)/python scripts/lint_packaging.py $(ARGS)
 
 format: develop ## rewrite all sources the way `make lint` wants them
