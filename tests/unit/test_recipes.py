@@ -96,6 +96,7 @@ def test_release_publishes_what_was_tested() -> None:
     jobs = WORKFLOW["jobs"]
     assert {*jobs["publish"]["needs"]} == {"test", "installed"} and jobs["installed"]["needs"] == "wheels"
     assert jobs["publish"]["if"] == "github.ref_type == 'tag'"
+    assert {*jobs["pages"]["needs"]} == {"publish", "site"} and jobs["pages"]["if"] == jobs["publish"]["if"]
     # YAML 1.1 reads the key `on` as true.
     assert WORKFLOW[True]["push"] == {"tags": ["v*"]}
 
