@@ -151,3 +151,13 @@ def test_each_format_says_how_to_make_it() -> None:
     known: list[TextFormat | DocumentFormat] = [*TEXT_FORMATS, *DOCUMENT_FORMATS]
     assert len({each.name for each in known}) == len(known)
     assert all(each.says and each.made_by for each in known)
+
+
+def test_long_numbers_end_in_no_traceback() -> None:
+    """A number of more digits than Python converts, in every place of a number."""
+    for name, file_name in TEXTS:
+        content = contents(name, file_name).decode(errors="ignore")
+        for place in ("0", "1", "5"):
+            changed = content.replace(place, place * 5000, 5).encode()
+            for output in scanned(changed).outputs:
+                assert all(len(value.text) < 100 for value in output.values)

@@ -39,7 +39,7 @@ RESULT: Mapping[str, tuple[Unit, str | None]] = {
 }
 _BEGINS = re.compile(r"#\s*(?:(?:nccl|rccl)-tests version\b|(?:Collective test starting:|nThreads?:? \d))")
 _VERSION = re.compile(
-    r"#\s*(?:nccl|rccl)-tests version (?P<version>\d[\w.]*)(?:.*?nccl-library=(?P<library>\d+))?"
+    r"#\s*(?:nccl|rccl)-tests version (?P<version>\d[\w.]*)(?:.*?nccl-library=(?P<library>\d{1,9}))?"
 )
 _STARTING = re.compile(r"#\s*Collective test starting: (?P<program>\w+)")
 _DEVICE = re.compile(
