@@ -10,8 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from msgspec import structs
-
 from byteways.imported.lines import Line
 from byteways.imported.reading import ABSENT, Reading
 from byteways.imported.transferbench_routes import TransferRoute, route_of
@@ -144,9 +142,7 @@ class TransferBenchReader(Reading):
         for value, transfer in self._pending:
             if transfer and self._transfers > 1:
                 operation = replace(value.operation, pattern="transfers")
-                value = structs.replace(
-                    value, operation=operation, differences=_with_no_case(value.differences)
-                )
+                value = replace(value, operation=operation, differences=_with_no_case(value.differences))
             self.add(value)
         self._pending, self._transfers, self._route, self._test, self._open_at = [], 0, None, "", None
 
