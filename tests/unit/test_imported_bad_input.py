@@ -161,3 +161,14 @@ def test_long_numbers_end_in_no_traceback() -> None:
             changed = content.replace(place, place * 5000, 5).encode()
             for output in scanned(changed).outputs:
                 assert all(len(value.text) < 100 for value in output.values)
+
+
+@pytest.mark.parametrize("filler", [" ", "a", "0 ", "row", "#", "="])
+def test_long_lines_take_no_time(filler: str) -> None:
+    """A pattern whose work grows with the square of a line's length: this test would take minutes."""
+    for name, file_name in TEXTS:
+        lines = contents(name, file_name).decode(errors="ignore").splitlines()[:12]
+        for line in lines:
+            half = len(line) // 2
+            for long in (line[:half] + filler * (20_000 // len(filler)) + line[half:], line + filler * 9000):
+                scanned("\n".join([*lines, long]).encode())

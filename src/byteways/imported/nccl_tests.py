@@ -42,7 +42,7 @@ _VERSION = re.compile(
 _STARTING = re.compile(r"#\s*Collective test starting: (?P<program>\w+)")
 _DEVICE = re.compile(
     r"#\s*Rank\s+(?P<rank>\d{1,6})\s+(?:Group\s+\d+\s+)?Pid\s+\d+ on\s+(?P<host>\S+) device\s+\d+ "
-    r"\[[^\]]*\]\s+(?P<model>.+?)\s*$"
+    r"\[[^\]]*\]\s+(?P<model>\S.*)$"
 )
 _HEADER = re.compile(r"#\s*size\s+count\b")
 _ROW = re.compile(r"\d+\s+\d+\s+\S.*$")
