@@ -13,6 +13,7 @@ The exit status is 1 if a plausible number is impossible, or too few mistakes ar
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -21,11 +22,13 @@ from itertools import islice
 from pathlib import Path
 
 from audit_plants import Plant, plants
+from audit_texts import texts_of
 from byteways.explain.audit.audit import ReadFile, audited
 from byteways.explain.audit.machine import machines_of
 from byteways.explain.audit.verdict import HIGH_NUMBER, IMPOSSIBLE_NUMBER, LOW_NUMBER, AuditedValue
 from byteways.explain.checks.normal import Normal, read_normal
 from byteways.imported.reader import Found
+from byteways.imported.scan import scan_text
 from byteways.imported.value import ForeignValue, Hints, Operation, Unit
 from byteways.plan.case import Case
 from byteways.plan.interfaces import COLLECTIVES, counts_as_stream
@@ -161,6 +164,19 @@ def tally(
     return Tally(name, Counter(one.verdict for one in told.values), bad, bounded, again)
 
 
+def as_texts(name: str, topology: Topology, records: list[Record], normal: Normal) -> Iterator[Tally]:
+    """Yields what is said of a run's results after they were written as other programs do, and read."""
+    for number, (program, text) in enumerate(texts_of(records, topology)):
+        scan = scan_text(io.BytesIO(text.encode()))
+        wrong = [*scan.mistakes, *(one for output in scan.outputs for one in output.mistakes)]
+        if wrong or not scan.outputs:
+            raise ValueError(f"the text of {program} is not read: {wrong}")
+        told = audited([ReadFile(name, tuple(scan.outputs))], topology, normal, machine=name)
+        bad = tuple(one for one in told.values if one.verdict == IMPOSSIBLE_NUMBER)
+        verdicts = Counter(one.verdict for one in told.values)
+        yield Tally(f"{name}, text {number} of {program}", verdicts, bad, 0, again=True)
+
+
 def recorded() -> Iterator[tuple[str, Topology, list[Record]]]:
     """Yields all recorded runs of examples."""
     unpack()
@@ -175,6 +191,7 @@ def plausible(normal: Normal, most: int | None = None) -> Iterator[Tally]:
     for name, topology, records in islice(recorded(), most):
         values = [value for turn, record in enumerate(records) for value in values_of(record, turn)]
         yield tally(name, values, topology, normal)
+        yield from as_texts(name, topology, records, normal)
         gpus = {int(gpu.name[3:]): gpu.model for gpu in topology.devices if gpu.kind == "gpu"}
         known = machines_of([Hints(gpus=gpus)])
         if len(known) == 1:

@@ -90,6 +90,14 @@ def test_recorded_values_are_possible() -> None:
         assert told.impossible == () and told.verdicts[NORMAL_NUMBER] > len(values) / 3
 
 
+def test_recorded_values_are_read_back_from_other_programs_texts() -> None:
+    """Catches a unit, a count or a direction that is lost between the text and the verdict."""
+    run = RunFolder(recorded("h100x2/collectives"))
+    told = [*validation.as_texts("run", run.topology, list(run.records), NORMAL)]
+    assert len(told) == 4 and not any(one.impossible for one in told)
+    assert all(one.verdicts[NORMAL_NUMBER] and not one.verdicts[LOW_NUMBER] for one in told)
+
+
 @pytest.mark.parametrize(
     ("rate", "expected"),
     [(390e9, NORMAL_NUMBER), (300e9, LOW_NUMBER), (460e9, HIGH_NUMBER), (480e9, IMPOSSIBLE_NUMBER)],

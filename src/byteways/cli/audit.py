@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from byteways.explain.audit.verdict import Audit
 
 #: Most rows that are printed without --all.
-MOST_ROWS = 40
+MOST_NUMBERS = 40
 
 
 def audit(
@@ -84,7 +84,7 @@ def _print(found: Audit, every: bool) -> None:
     order = [*AUDIT_VERDICTS]
     chosen = [one for one in found.values if every or one.failing or one.verdict == HIGH_NUMBER]
     chosen.sort(key=lambda one: order.index(one.verdict))
-    shown = chosen if every else chosen[:MOST_ROWS]
+    shown = chosen if every else chosen[:MOST_NUMBERS]
     lines = [audit_summary(found), *audit_notes(found)]
     if len(shown) < len(chosen):
         lines.append(f"{len(chosen) - len(shown)} more: --all")

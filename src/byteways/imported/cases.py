@@ -17,7 +17,7 @@ from byteways.topology.model import Topology
 from byteways.topology.routes import route
 
 #: A device or memory that an output leaves out.
-UNKNOWN = "?"
+UNKNOWN_END = "?"
 #: Carriers of messages between ranks, each with what measures their latency.
 _PING_PONGS = {"mpi": "mpi-ping-pong", "xccl": "xccl-ping-pong"}
 #: Kinds of devices that have a memory, in the order in which an unknown device is tried.
@@ -123,13 +123,13 @@ def _left_open(value: ForeignValue, topology: Topology) -> Iterator[str]:
     """Yields what the output does not contain of a case, unless the machine has one such device alone."""
     operation = value.operation
     ends = [end for end in (operation.source, operation.destination) if end]
-    if any(_device(end) == UNKNOWN for end in ends) and operation.pattern not in COLLECTIVES:
+    if any(_device(end) == UNKNOWN_END for end in ends) and operation.pattern not in COLLECTIVES:
         devices = {
             tuple(end.device for end in pair) for pair in _ends(operation, topology, local=_within(value))
         }
         if len(devices) > 1:
             yield "devices-unknown"
-    if any(_memory(end) == UNKNOWN for end in ends):
+    if any(_memory(end) == UNKNOWN_END for end in ends):
         yield "memory-unknown"
     if operation.interface not in INTERFACES:
         yield "method-unknown"
@@ -204,11 +204,11 @@ def _collective(value: ForeignValue, topology: Topology) -> Iterator[OwnCase]:
     ranks = operation.ranks or 0
     interface = operation.interface if operation.interface in _PING_PONGS else "xccl"
     memory = _memory(operation.source or operation.destination)
-    kind = _KIND_OF_MEMORY.get(memory, "cpu" if memory not in (UNKNOWN, "managed") else "gpu")
+    kind = _KIND_OF_MEMORY.get(memory, "cpu" if memory not in (UNKNOWN_END, "managed") else "gpu")
     names = topology.names("gpu") if kind == "gpu" else topology.with_cores()[:1] * ranks
     if ranks < 2 or ranks > len(names):
         return
-    usual = _USUAL_MEMORY[kind] if memory == UNKNOWN else memory
+    usual = _USUAL_MEMORY[kind] if memory == UNKNOWN_END else memory
     ends = [Buffer(name, usual, rank=rank) for rank, name in enumerate(names[:ranks])]
     pairs = [(end, end) for end in ends]
     flow = Flow(*pairs[0], names[0], others=tuple(pairs[1:]))
@@ -233,7 +233,7 @@ def _ends(
     if local or (_one_device(operation.interface) and texts[0] == texts[1]):
         yield from ((end, end) for end in _buffers(texts[0], topology))
         return
-    unknown = [_device(text) == UNKNOWN for text in texts]
+    unknown = [_device(text) == UNKNOWN_END for text in texts]
     for source in _buffers(texts[0], topology):
         for destination in _buffers(texts[1], topology):
             same = source.device == destination.device
@@ -253,19 +253,21 @@ def _one_device(interface: str) -> bool:
 def _within(value: ForeignValue) -> bool:
     operation = value.operation
     same = operation.source == operation.destination
-    return same and value.counts == "read+write" and UNKNOWN in _device(operation.source)
+    return same and value.counts == "read+write" and UNKNOWN_END in _device(operation.source)
 
 
 def _buffers(text: str, topology: Topology) -> Iterator[Buffer]:
     """Yields the buffers that a text of an operation may mean."""
     rank, _, _ = text.rpartition("/")
     device, memory = _device(text), _memory(text)
-    kinds = [_KIND_OF_MEMORY.get(memory, "cpu")] if memory not in (UNKNOWN, "managed") else [*_USUAL_MEMORY]
-    for name in topology.names() if device == UNKNOWN else [device]:
+    kinds = (
+        [_KIND_OF_MEMORY.get(memory, "cpu")] if memory not in (UNKNOWN_END, "managed") else [*_USUAL_MEMORY]
+    )
+    for name in topology.names() if device == UNKNOWN_END else [device]:
         kind = name.rstrip("0123456789")
-        if device == UNKNOWN and kind not in kinds:
+        if device == UNKNOWN_END and kind not in kinds:
             continue
-        usual = _USUAL_MEMORY.get(kind, "device") if memory == UNKNOWN else memory
+        usual = _USUAL_MEMORY.get(kind, "device") if memory == UNKNOWN_END else memory
         yield Buffer(name, usual, rank=int(rank) if rank.isdigit() else None)
 
 
@@ -274,7 +276,7 @@ def _device(text: str) -> str:
 
 
 def _memory(text: str) -> str:
-    return text.rpartition("/")[2].partition(":")[2].partition("@")[0] or UNKNOWN
+    return text.rpartition("/")[2].partition(":")[2].partition("@")[0] or UNKNOWN_END
 
 
 def _issuer(interface: str, ends: tuple[Buffer, Buffer]) -> str:

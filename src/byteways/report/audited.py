@@ -1,4 +1,4 @@
-"""The page of an audit: how many numbers are of each verdict, and tables of them; plain data and its rendering."""
+"""The page of an audit: how many numbers are of each verdict, and tables of them."""
 
 from __future__ import annotations
 

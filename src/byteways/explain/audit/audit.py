@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from byteways.explain.audit.bound import NoBound, bound_of
 from byteways.explain.audit.causes import causes_of
-from byteways.explain.audit.expected import LEAST_BYTES, References, with_caches
+from byteways.explain.audit.expected import LEAST_JUDGED_BYTES, References, with_caches
 from byteways.explain.audit.odd import oddities
 from byteways.explain.audit.verdict import (
     COUNTED_OTHERWISE,
@@ -178,7 +178,7 @@ def _beside_expected(
     assert own is not None and counted is not None
     expected = known.expected(own, version)
     if expected is None:
-        small = own.case.size_bytes < LEAST_BYTES
+        small = own.case.size_bytes < LEAST_JUDGED_BYTES
         cached = isinstance(bound, NoBound) and bound.reason == "cache"
         return replace(one, reason="small-size" if small else "cache" if cached else "no-reference")
     one = replace(one, expected=expected)

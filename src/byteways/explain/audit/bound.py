@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from byteways.explain.audit.verdict import NOMINAL, PHYSICAL, Bound
+from byteways.explain.audit.verdict import NOMINAL_BOUND, PHYSICAL_BOUND, Bound
 from byteways.imported.cases import OwnCase
 from byteways.plan.case import OF_ALL_RANKS, Case
 from byteways.plan.collective_counts import bus_factor
@@ -51,11 +51,11 @@ def _of_transfer(topology: Topology, case: Case, *, claims_memory: bool) -> Boun
     found: list[Bound] = []
     most = limit(topology, warm, distinct if case.size_bytes or claims_memory else None)
     if most.bytes_per_s is not None:
-        found.append(Bound(most.bytes_per_s, PHYSICAL, most.source))
+        found.append(Bound(most.bytes_per_s, PHYSICAL_BOUND, most.source))
     cached = not claims_memory and in_caches(topology, case)
     nominal = peak(topology, case)
     if nominal.bytes_per_s is not None and not cached and not (found and _local(topology, case)):
-        found.append(Bound(nominal.bytes_per_s * RAW_OVER_DATA, NOMINAL, nominal.source))
+        found.append(Bound(nominal.bytes_per_s * RAW_OVER_DATA, NOMINAL_BOUND, nominal.source))
     if not found:
         return NoBound("cache" if cached else "no-reference")
     return min(found, key=lambda bound: bound.value)
@@ -133,10 +133,10 @@ def _leaving(topology: Topology, gpu: str) -> tuple[float, str] | None:
     links = [link for link in own if link.kind in FABRICS and _to_gpus(topology, link.a, link.b)] or own
     raw = [link.signalling_bytes_per_s for link in links]
     if links and all(raw):
-        return sum(rate or 0.0 for rate in raw), PHYSICAL
+        return sum(rate or 0.0 for rate in raw), PHYSICAL_BOUND
     data = [link.peak_bytes_per_s for link in links]
     if links and all(data):
-        return sum(rate or 0.0 for rate in data) * RAW_OVER_DATA, NOMINAL
+        return sum(rate or 0.0 for rate in data) * RAW_OVER_DATA, NOMINAL_BOUND
     return None
 
 

@@ -24,7 +24,7 @@ from byteways.topology.model import Topology
 from byteways.topology.routes import route
 
 #: Below this size, programs differ in how much of the fixed cost of an operation they include.
-LEAST_BYTES = 2**20
+LEAST_JUDGED_BYTES = 2**20
 #: Least difference that is low: programs time differently, and other statistics than the median differ.
 LOW_TOLERANCE = 0.10
 #: … and that is high. It fails nothing, and 2^20 for 10^6 is a difference of 4.9 %.
@@ -88,7 +88,7 @@ class References:
             version: See expected().
             other_cpus: Whether machines with other CPUs serve where CPUs matter.
         """
-        if own.case.size_bytes < LEAST_BYTES:
+        if own.case.size_bytes < LEAST_JUDGED_BYTES:
             return None
         key = setting_of_case(self._index, own.case)
         if key is None:
@@ -188,7 +188,7 @@ def _comparable(place: _Place, wanted: _Place, own: OwnCase) -> bool:
 
 
 def _distance(place: _Place, wanted: _Place, version: str) -> tuple[float, bool, bool, bool]:
-    """Returns how far a reference is: by size, then by timing and cache, then by the version of the library."""
+    """Returns how far a reference is: by size, then by timing, cache and version of the library."""
     apart = abs(log(place.size_bytes / wanted.size_bytes)) if place.size_bytes else 0.0
     other = bool(version) and not any(version in library for library in place.libraries)
     return apart, place.alone, place.cache != "cold", other

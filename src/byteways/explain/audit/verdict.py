@@ -54,7 +54,7 @@ NOT_JUDGED_REASONS: Mapping[str, str] = {
     "rate": "byteways has no limit for a number of operations per second",
 }
 #: Bounds: a physical limit, or, where no raw rate of a link is published, one from its data rate.
-PHYSICAL, NOMINAL = "physical", "nominal"
+PHYSICAL_BOUND, NOMINAL_BOUND = "physical", "nominal"
 #: What a number is expected from.
 FROM_NORMAL, FROM_PUBLISHED, FROM_PEAK = "normal", "published", "peak"
 
@@ -64,7 +64,7 @@ class Bound:
     """What no such number can exceed, in the count of the case: most bytes/s, or least ns."""
 
     value: float
-    kind: str  # PHYSICAL or NOMINAL
+    kind: str  # PHYSICAL_BOUND or NOMINAL_BOUND
     source: str  # resources with their rates
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from byteways.explain.audit.expected import LEAST_BYTES
+from byteways.explain.audit.expected import LEAST_JUDGED_BYTES
 from byteways.explain.audit.verdict import (
     AUDIT_VERDICTS,
     CAUSES,
@@ -140,7 +140,9 @@ def oddity_text(odd: Oddity) -> str:
 
 def reason_text(code: str) -> str:
     """Returns why a number is not judged."""
-    return NOT_JUDGED_REASONS.get(code, DIFFERENCES.get(code, code)).format(least=format_size(LEAST_BYTES))
+    return NOT_JUDGED_REASONS.get(code, DIFFERENCES.get(code, code)).format(
+        least=format_size(LEAST_JUDGED_BYTES)
+    )
 
 
 def quantity(one: AuditedValue, value: float) -> str:
