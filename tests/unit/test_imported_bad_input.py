@@ -161,3 +161,23 @@ def test_long_numbers_end_in_no_traceback() -> None:
             changed = content.replace(place, place * 5000, 5).encode()
             for output in scanned(changed).outputs:
                 assert all(len(value.text) < 100 for value in output.values)
+
+
+@pytest.mark.parametrize("filler", [" ", "a", "0 ", "row", "#", "="])
+def test_long_lines_take_no_time(filler: str) -> None:
+    """A pattern whose work grows with the square of a line's length: this test would take minutes."""
+    for name, file_name in TEXTS:
+        lines = contents(name, file_name).decode(errors="ignore").splitlines()[:12]
+        for line in lines:
+            half = len(line) // 2
+            for long in (line[:half] + filler * (20_000 // len(filler)) + line[half:], line + filler * 9000):
+                scanned("\n".join([*lines, long]).encode())
+
+
+def test_a_ratio_of_damaged_bandwidths_is_none() -> None:
+    """Two bandwidths whose ratio is below the smallest number."""
+    result = {"time": 98.2, "alg_bw": 1e300, "bus_bw": 1e-300}
+    document = {"version": 3, "results": [{"size": 8, "redop": "sum", "root": "-1", "out_of_place": result}]}
+    document["devices"] = [{"device_info": "a GPU"}] * 8
+    known = next(each for each in DOCUMENT_FORMATS if each.name == "nccl-tests-json")
+    assert known.reader(document, 1).values[0].text == "98.2"

@@ -44,7 +44,7 @@ _VERSION = re.compile(
 _STARTING = re.compile(r"#\s*Collective test starting: (?P<program>\w+)")
 _DEVICE = re.compile(
     r"#\s*Rank\s+(?P<rank>\d{1,6})\s+(?:Group\s+\d+\s+)?Pid\s+\d+ on\s+(?P<host>\S+) device\s+\d+ "
-    r"\[[^\]]*\]\s+(?P<model>.+?)\s*$"
+    r"\[[^\]]*\]\s+(?P<model>\S.*)$"
 )
 _HEADER = re.compile(r"#\s*size\s+count\b")
 _ROW = re.compile(r"\d+\s+\d+\s+\S.*$")
@@ -85,7 +85,7 @@ def collectives_of(redop: str, root: str, ratio: float | None, ranks: int | None
         (False, True): ["broadcast", "gather", "scatter"],
         (False, False): ["allgather", "alltoall", "sendrecv"],
     }[reduces, rooted]
-    if ratio is None or ranks is None or ranks < 2:
+    if not ratio or ranks is None or ranks < 2:  # a ratio of 0 is one of damaged numbers
         return found if len(found) == 1 else []
     factors = {name: 1.0 if name == "sendrecv" else bus_factor(name, ranks) for name in found}
     return [name for name in found if abs(factors[name] / ratio - 1) < _ROUNDED]

@@ -20,7 +20,7 @@ _TITLE = (
 _BEGINS = re.compile(rf"\s*{_TITLE}\s*$")
 _FIRST = re.compile(_TITLE)
 _HEADER = re.compile(r"#bytes\s+#iterations\s+")
-_COLUMN = re.compile(r"(?P<name>[A-Za-z_%][\w% .]*?|[\d.]+% percentile)\[(?P<unit>[\w/]+)\]")
+_COLUMN = re.compile(r"(?P<name>[A-Za-z_%][\w% .]{0,40}?|[\d.]+% percentile)\[(?P<unit>[\w/]+)\]")
 _ROW = re.compile(r"(?P<size>\d{1,15})\s+(?P<iterations>\d+)(?P<cells>(?:\s+\S+)+)$")
 _OTHER = re.compile(
     r"-{10,}$|Dual-port|Number of|Connection type|Using SRQ|PCIe relax|TX depth|RX depth|CQ Mod|Mtu|MTU"

@@ -21,7 +21,7 @@ _DEVICE = re.compile(r"Device: (?P<number>\d{1,6}), +(?P<rest>.+)$")
 _MATRIX = re.compile(r"(?P<both>Unid|Bd|Bid)irectional copy peak bandwidth GB/s")
 _HEADER = re.compile(r"D/D(?P<columns>(?:\s+\d{1,6})+)$")
 _ROW = re.compile(r"(?P<row>\d{1,6})(?P<cells>(?:\s+\S+)+)$")
-_PAIR = re.compile(r"=+\s*(?P<both>Bidirectional |Unidirectional )?\s*Benchmark Result\s*=+$")
+_PAIR = re.compile(r"=+\s+(?:(?P<both>Bidirectional|Unidirectional)\s+)?Benchmark Result\s*=+$")
 _END = re.compile(
     r"=+ (?P<end>Src|Dst) (?:Device|Pool) Id: (?P<number>\d{1,6}) .*Type: (?P<kind>Cpu|Gpu) =+$",
     re.IGNORECASE,

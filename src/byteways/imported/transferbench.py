@@ -24,10 +24,11 @@ _TEST = re.compile(r"Test (?P<number>\d{1,6}):$")
 _ROW = re.compile(
     r"(?P<what>Executor: [A-Z]+ \d+|Transfer \d+|Iter \d+|Aggregate \(CPU\)|StandardDev) *(?P<numbers>\S.*)$"
 )
-_RATE = re.compile(r"(?P<number>\S+)\s+GB/s(?P<sum> \(sum\))?")
-_TIME = re.compile(r"(?P<number>\S+)\s+ms\b")
-_BYTES = re.compile(r"(?P<number>\d{1,15})\s+bytes\b")
-_ARROWS = re.compile(r"\S+ -> \S+ -> \S+")
+#: Cells of a row: whole words of a bounded length, so that a search takes a long line once.
+_RATE = re.compile(r"(?<!\S)(?P<number>\S{1,40}) GB/s(?P<sum> \(sum\))?")
+_TIME = re.compile(r"(?<!\S)(?P<number>\S{1,40}) ms\b")
+_BYTES = re.compile(r"(?<!\S)(?P<number>\d{1,15}) bytes\b")
+_ARROWS = re.compile(r"(?<!\S)\S{1,200} -> \S{1,40} -> \S{1,200}")
 _SIZE = re.compile(r"Bytes Per Direction[ ,]+(?P<size>\d{1,15})$")
 _PEERS = re.compile(
     r"(?P<both>Uni|Bi)directional copy peak bandwidth GB/s \[(?P<read>Local|Remote) read / \w+ write\]"

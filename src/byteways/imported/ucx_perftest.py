@@ -22,7 +22,7 @@ _UNITS = r"[|│][|│ ]*(?P<kind>\w+) \(usec\)\s*[|│]\s*bandwidth \(MB/s\)"
 _BEGINS = re.compile(rf"\s*(?:{_BOX}|{_UNITS}|{_CSV})")
 _ABOUT = re.compile(
     r"[|│]\s*(?P<what>API|Test|Data layout|(?:Send|Recv) (?:memory|device)|(?:Message|Window|AM header) size)"
-    r":\s*(?P<value>.*?)\s*[|│]?$"
+    r":(?P<value>.*)$"
 )
 _TABLE_UNITS = re.compile(_UNITS)
 _COLUMNS = re.compile(
@@ -110,7 +110,7 @@ class UcxPerftestReader(Reading):
     def _take_about(self, found: re.Match[str]) -> bool:
         if found["what"] == "API" and (self._finals or "API" in self._about):
             return False  # another test
-        self._about[found["what"]] = found["value"]
+        self._about[found["what"]] = found["value"].strip(" \t|│")
         return True
 
     def _take_units(self, found: re.Match[str]) -> bool:
