@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from byteways.explain.audit.bound import NoBound, bound_of
+from byteways.explain.audit.bound import NoBound
 from byteways.explain.audit.causes import causes_of
 from byteways.explain.audit.expected import LEAST_JUDGED_BYTES, References, with_caches
 from byteways.explain.audit.odd import oddities
@@ -23,7 +23,7 @@ from byteways.explain.audit.verdict import (
     Bound,
 )
 from byteways.explain.checks.normal import Normal
-from byteways.imported.cases import CasesOfValue, OwnCase, cases_of
+from byteways.imported.cases import CasesOfValue, OwnCase
 from byteways.imported.reader import Found, Mistake
 from byteways.imported.value import ForeignValue
 from byteways.plan.limits import CLOCK_TOLERANCE
@@ -120,13 +120,13 @@ def _judged(value: ForeignValue, known: References, version: str) -> AuditedValu
         return replace(plain, reason="rate")
     if value.value <= 0:
         return replace(plain, reason="zero")
-    cases = cases_of(value, known.topology)
+    cases = known.cases(value)
     resolved = _NEARLY_EQUAL | ({"devices-unknown"} if len(cases.possible) == 1 else set())
     open_ones = [code for code in cases.differences if code not in resolved]
     other = [code for code in open_ones if code not in _STILL_BOUNDED]
     if other or not cases.possible:
         return replace(plain, reason=(other or ["no-case"])[0], differences=cases.differences)
-    own, bound = _highest(cases, known.topology)
+    own, bound = _highest(cases, known)
     counted = own.value_of(value)
     one = replace(
         plain,
@@ -150,9 +150,9 @@ def half_digit(text: str) -> float:
     return 0.5 * 10.0 ** (int(exponent or 0) - decimals) / abs(float(text))
 
 
-def _highest(cases: CasesOfValue, topology: Topology) -> tuple[OwnCase, Bound | NoBound]:
+def _highest(cases: CasesOfValue, known: References) -> tuple[OwnCase, Bound | NoBound]:
     """Returns the possible case that allows most; one without a bound, if there is any."""
-    bounds = [(own, bound_of(topology, own)) for own in cases.possible]
+    bounds = [(own, known.bound(own)) for own in cases.possible]
     for own, bound in bounds:
         if isinstance(bound, NoBound):
             return own, bound
