@@ -138,9 +138,31 @@ def _judged(value: ForeignValue, known: References, version: str) -> AuditedValu
     )
     if isinstance(bound, Bound) and _exceeds(counted, bound, own, half_digit(value.text)):
         return replace(one, verdict=IMPOSSIBLE_NUMBER, causes=causes_of(value, own, counted, known))
+    if open_ones == ["devices-unknown"] and _one_end_known(value):
+        return _beside_each(one, cases, known, version)
     if open_ones:
         return replace(one, reason=open_ones[0])
     return _beside_expected(one, known, version, bound)
+
+
+def _one_end_known(value: ForeignValue) -> bool:
+    """Whether the output leaves out the domain of the host's memory alone."""
+    ends = value.operation.source, value.operation.destination
+    return sum(end.startswith("gpu") for end in ends) == 1
+
+
+def _beside_each(one: AuditedValue, cases: CasesOfValue, known: References, version: str) -> AuditedValue:
+    """Returns the verdict that holds whichever domain it was; expected if it is for one of them."""
+    each = [
+        _beside_expected(
+            replace(one, own=own, counted=own.value_of(one.value)), known, version, known.bound(own)
+        )
+        for own in cases.possible
+    ]
+    good = [told for told in each if told.verdict in (NORMAL_NUMBER, COUNTED_OTHERWISE)]
+    if good or len({told.verdict for told in each}) == 1:
+        return (good or each)[0]
+    return replace(one, reason="devices-unknown")
 
 
 def half_digit(text: str) -> float:
