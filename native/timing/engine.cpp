@@ -119,8 +119,8 @@ EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
   const Availability offered = device.runtime->offers_kernel(device.ordinal, "occupy");
   if (!offered.available)
     return {"unknown", "not observed: the multiprocessors could not be held: " + offered.reason};
-  // Operation 0 of the smaller copy writes the same data as operation 0 of the case, so verification still
-  // holds.
+  // Operation 0 of the smaller copy writes the same data as operation 0 of the case, so that verification
+  // still holds, unless the places depend on the size.
   Flow smaller = flow;
   smaller.size_bytes = std::min(flow.size_bytes, kMostProbedBytes);
   const std::uint64_t granularity = runner.mover->traits().granularity_bytes;
@@ -155,8 +155,9 @@ EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
   const std::string copy =
       "a " + mover->traits().noun + " of " + std::to_string(smaller.size_bytes) + " bytes ";
   const std::string meanwhile = " while a spinning kernel held every multiprocessor of " + names;
-  if (done) return {"copy-engine", copy + "completed" + meanwhile};
-  return {"kernel", copy + "did not complete in 0.1 s" + meanwhile};
+  const bool elsewhere = smaller.size_bytes != flow.size_bytes && mover->traits().size_moves_places;
+  if (done) return {"copy-engine", copy + "completed" + meanwhile, elsewhere};
+  return {"kernel", copy + "did not complete in 0.1 s" + meanwhile, elsewhere};
 }
 
 // The runtime's rule for the probed copy. None for managed memory, whose pages may be anywhere.
@@ -175,9 +176,13 @@ CopyRule rule_for(const Flow& flow) {
 // Compares observation and rule. Without an observation the rule is used, and the evidence says so.
 EngineFinding weigh(const EngineFinding& seen, const CopyRule& rule) {
   if (rule.engine.empty()) return seen;
-  if (seen.engine == "unknown") return {rule.engine, "by rule (" + rule.rule + "); " + seen.evidence};
-  if (seen.engine == rule.engine) return {seen.engine, seen.evidence + ", as by rule (" + rule.rule + ")"};
-  return {seen.engine, seen.evidence + ", against the rule (" + rule.rule + ")"};
+  EngineFinding both = seen;
+  if (seen.engine == "unknown")
+    both = {rule.engine, "by rule (" + rule.rule + "); " + seen.evidence, seen.changed_data};
+  else
+    both.evidence +=
+        std::string(seen.engine == rule.engine ? ", as by rule (" : ", against the rule (") + rule.rule + ")";
+  return both;
 }
 
 EngineFinding observe(Session& session, FlowRunner& runner, const Flow& flow) {
@@ -204,11 +209,10 @@ EngineFinding observe(Session& session, FlowRunner& runner, const Flow& flow) {
                                end(*flow.source) + " " + end(*flow.destination) + " " +
                                std::to_string(std::min(flow.size_bytes, kMostProbedBytes));
   auto& known = session.engines()[question];
-  if (known.first.empty()) {
-    const EngineFinding finding = probe(session, runner, flow);
-    known = {finding.engine, finding.evidence};
-  }
-  return {known.first, known.second};
+  if (!known.first.empty()) return {known.first, known.second};
+  EngineFinding finding = probe(session, runner, flow);
+  known = {finding.engine, finding.evidence};
+  return finding;
 }
 
 }  // namespace

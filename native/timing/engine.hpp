@@ -12,6 +12,7 @@ namespace byteways {
 struct EngineFinding {
   std::string engine;  // "copy-engine", "kernel", "staged", "unknown"
   std::string evidence;
+  bool changed_data = false;  // words that the case does not write were written: fill the buffers again
 };
 
 // `flow` is the flow that the runner's mover was made from. The session caches the result.

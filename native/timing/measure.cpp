@@ -175,6 +175,7 @@ class CaseRun {
       const EngineFinding finding = observe_engine(session_, runners_[k], flows_[k]);
       engines.insert(finding.engine);
       evidence.insert(finding.evidence);
+      data_changed_ |= finding.changed_data;
     }
     const auto join = [](const std::set<std::string>& parts, const char* between) {
       std::string text;
@@ -203,11 +204,13 @@ class CaseRun {
     data_->use();  // by the warm-up
     if (keeps_verification_cost()) {
       measurement_.verified_every_sample = verifies_every_sample();
+      if (data_changed_) data_->prepare();
       return;
     }
     const bool of_time = runners_.front().mover->traits().time_is_result();
     const double cost_ns = verification_ns_ + data_->preparation_ns();
-    if (known_ != nullptr && !of_time && session_.clock().runs_by_itself() && !has_time_to_verify(cost_ns)) {
+    if (known_ != nullptr && !of_time && !data_changed_ && session_.clock().runs_by_itself() &&
+        !has_time_to_verify(cost_ns)) {
       keep_verification_cost();  // the samples follow the warm-up in its data, as in later rounds
       return;
     }
@@ -367,6 +370,7 @@ class CaseRun {
   WindowSampler* window_ = nullptr;     // the sampler if flows are concurrent
   std::vector<std::uint64_t> warming_;  // by flow
   double verification_ns_ = 0;          // for every word, once
+  bool data_changed_ = false;           // by the observation of the engine
   std::shared_ptr<KnownFlow> known_;    // of all flows together; null: nothing is kept for later rounds
   Series series_;
   Nanoseconds halfway_ = 0;

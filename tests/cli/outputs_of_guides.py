@@ -36,7 +36,7 @@ GUIDES = tuple(
     )
 )
 #: Pages whose examples are run.
-PAGES = (ROOT / "README.md", *GUIDES)
+PAGES = (ROOT / "README.md", ROOT / "docs" / "index.md", *GUIDES)
 _INDENT, _PROMPT, _STATUS, _MORE = "    ", "$ byteways ", "; echo $?", "…"
 
 

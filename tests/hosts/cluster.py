@@ -79,7 +79,7 @@ class Cluster:
         """Waits until a job has ended."""
         until = time.monotonic() + PATIENCE_S
         while True:
-            text = self._show(job)
+            text = self.job_of(job)
             state = text["JobState"]
             if state not in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED"):
                 break
@@ -107,11 +107,41 @@ class Cluster:
     def state_of(self, node: str) -> str:
         return self.call("sinfo", "--noheader", "--format=%T", f"--nodes={node}").strip()
 
+    def reason_of(self, node: str) -> str:
+        """Why a node is drained."""
+        return self.call("sinfo", "--noheader", "--format=%200E", f"--nodes={node}").strip()
+
+    def await_state(self, node: str, state: str) -> None:
+        until = time.monotonic() + PATIENCE_S
+        while (found := self.state_of(node)) != state:
+            assert time.monotonic() < until, f"{node} is {found}, not {state}"
+            time.sleep(0.2)
+
+    def await_files(self, *paths: Path) -> None:
+        until = time.monotonic() + PATIENCE_S
+        while absent := [path.name for path in paths if not path.exists()]:
+            assert time.monotonic() < until, f"nothing wrote {', '.join(absent)}"
+            time.sleep(0.2)
+
+    @contextmanager
+    def configured(self, *lines: str) -> Iterator[None]:
+        """Adds lines to slurm.conf for a while."""
+        path = self.folder / "slurm" / "slurm.conf"
+        before = path.read_text(encoding="ascii")
+        path.write_text("\n".join((before, *lines, "")), encoding="ascii")
+        self.call("scontrol", "reconfigure")
+        try:
+            yield
+        finally:
+            path.write_text(before, encoding="ascii")
+            self.call("scontrol", "reconfigure")
+
     def result(self, name: str) -> RunFolder:
         print(f"{name}: {', '.join(sorted(path.name for path in (self.folder / name).iterdir()))}")
         return RunFolder(self.folder / name)
 
-    def _show(self, job: str) -> dict[str, str]:
+    def job_of(self, job: str) -> dict[str, str]:
+        """What Slurm says of a job, by field."""
         done = subprocess.run(
             [*self._enter(), "scontrol", "--oneliner", "show", "job", job],
             env=self._environment(jobs.MPICH),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from byteways.errors import ExitStatus
 from byteways.record.run_folder import RunFolder
@@ -22,6 +24,34 @@ SECONDS = (HEAD + MESSAGES).replace("precision = 0.5", "precision = 0.0001")
 #: Their rounds in runs that end, and in one that a time limit ends.
 ROUNDS = {"three": 3, "few": 6, "many": 100}
 RUN = (sys.executable, "-m", "byteways", "run")
+INTEGRATIONS = Path(__file__).parents[2] / "integrations"
+#: Copies to one GPU of a simulated node, and the fault that a node has.
+COPIES = """
+name = "copies"
+title = "Copies to one GPU"
+rounds = 3
+[[sweep]]
+name = "copies"
+interface = "copy"
+source = "gpu*:device"
+destination = "gpu0:device"
+size = "16MiB"
+"""
+FAULT = "slow:gpu0-nvswitch:0.5"
+#: A byteways whose node is simulated, with a fault on the hosts of a file. `check --slurm` refuses a
+#: simulated run, so that the folder of the run says that it was measured.
+SIMULATED_NODE = f"""\
+#!/bin/bash
+unset BYTEWAYS_GPUS
+[ "$1" = run ] || exec {sys.executable} -m byteways "$@"
+fault=()
+grep -qsx "$(hostname)" "${{0%/*}}/faulty" && fault=(--fault {FAULT})
+{sys.executable} -m byteways "$@" --machine h200-x4 "${{fault[@]}}"
+status=$?
+folder=${{@: -1}}
+sed -i 's/"simulated": *true/"simulated": false/' "$folder/run.json" "$folder/measurements.jsonl"
+exit "$status"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -171,11 +201,84 @@ def test_a_node_that_dies(cluster: Cluster) -> None:
 
 
 def test_the_time_limit_of_a_job(cluster: Cluster) -> None:
-    """Catches a case that is recorded as lost because the time of the job is over, and a run that does not
-    know that it was interrupted.
+    """Catches a case that is recorded as lost because the time of the job is over, a run that does not know
+    that it was interrupted, and one that does not continue in another job.
     """
     done = cluster.wait(LIMITED)
     assert done.state == "TIMEOUT"
     cut = cluster.result("limited")
-    assert cut.manifest["state"] == "interrupted" and 0 < len(cut.records) < ROUNDS["many"]
+    assert cut.manifest["state"] == "interrupted" and 0 < len(cut.records) < ROUNDS["many"] - 2
     assert {record.status for record in cut.records} == {"measured"}
+    job = cluster.submit("exec $BYTEWAYS run --resume limited --no-report", "--nodelist=n1,n2")
+    cluster.await_records("limited", len(cut.records) + 2)
+    cluster.call("scancel", job)
+    assert cluster.wait(job).state == "CANCELLED"
+    more = cluster.result("limited").records
+    assert more[: len(cut.records)] == cut.records and len(more) >= len(cut.records) + 2
+    assert once(more) and {record.status for record in more} == {"measured"}
+
+
+@pytest.fixture
+def node_check(cluster: Cluster) -> str:
+    """The script of integrations/ with the settings of a site, on nodes that are idle; its path. A node that
+    is judged leaves the file NODE.prom.
+    """
+    cluster.wait(LIMITED)  # it keeps two nodes busy
+    site = cluster.folder / "site"
+    site.mkdir(exist_ok=True)
+    (site / "copies.toml").write_text(COPIES)
+    program, script = site / "byteways", site / "check"
+    program.write_text(SIMULATED_NODE)
+    settings = f"byteways={program} suite={site}/copies.toml against={site}/healthy\n"
+    settings += f"metrics={site}/$(hostname).prom\n"
+    settings += f"export SLURM_CONF={cluster.folder}/slurm/slurm.conf\n"
+    (site / "check.conf").write_text(settings)
+    words = f"BYTEWAYS_CHECK_CONF={site}/check.conf exec {INTEGRATIONS}/byteways-slurm-check"
+    script.write_text(f"#!/bin/bash\n{words}\n")
+    for file in (program, script):
+        file.chmod(0o755)
+    if not (site / "healthy").exists():
+        words = ("run", f"{site}/copies.toml", "--no-report", "--out", f"{site}/healthy")
+        cluster.call(str(program), *words)
+    return str(script)
+
+
+def passed(metrics: Path) -> float:
+    """1 if the check that wrote these metrics passed, otherwise 0."""
+    families = {one.name: one for one in text_string_to_metric_families(metrics.read_text())}
+    (sample,) = families["byteways_check_passed"].samples
+    return float(sample.value)
+
+
+def test_the_health_check_drains_a_slow_node(cluster: Cluster, node_check: str) -> None:
+    """Catches a script that Slurm cannot run as its health check, a healthy node that is drained, a slow one
+    that stays, and a reason that does not name the part.
+    """
+    site = cluster.folder / "site"
+    (site / "faulty").write_text("n2\n")
+    states = "HealthCheckNodeState=IDLE"
+    with cluster.configured(f"HealthCheckProgram={node_check}", "HealthCheckInterval=60", states):
+        cluster.await_files(*(site / f"{node}.prom" for node in ("n1", "n2", "n3")))
+        cluster.await_state("n2", "drained")
+        assert (cluster.state_of("n1"), cluster.state_of("n3")) == ("idle", "idle")
+        reason = cluster.reason_of("n2")
+        assert "byteways check FAIL" in reason and "gpu0-nvswitch" in reason
+    assert [passed(site / f"{node}.prom") for node in ("n1", "n2", "n3")] == [1, 0, 1]
+    cluster.call("scontrol", "update", "node=n2", "state=resume")
+
+
+def test_the_prologue_keeps_jobs_from_a_slow_node(cluster: Cluster, node_check: str) -> None:
+    """Catches a job that starts on a node that failed, one that is lost with it, a reason of Slurm's in place
+    of ours, and a prologue that stops jobs of healthy nodes.
+    """
+    (cluster.folder / "site" / "faulty").write_text("n3\n")
+    with cluster.configured(f"Prolog={node_check}", "PrologFlags=Alloc", "PrologEpilogTimeout=120"):
+        well = cluster.submit("echo measured", "--nodelist=n1")
+        job = cluster.submit("echo measured", "--nodelist=n3")
+        assert cluster.wait(well).state == "COMPLETED"
+        cluster.await_state("n3", "drained")
+        assert "gpu0-nvswitch" in cluster.reason_of("n3")
+        assert cluster.job_of(job)["JobState"] == "PENDING"  # Slurm keeps it
+        assert not list(cluster.folder.glob(f"*-{job}.out"))
+        cluster.call("scancel", job)
+    cluster.call("scontrol", "update", "node=n3", "state=resume")

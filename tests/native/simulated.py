@@ -120,6 +120,7 @@ _CALLS = {
     "empty_kernel_ns": 0.0,
     "batches_overlap": 0,
     "batch_host_ns": 0.0,
+    "batch_peer_ns": 0.0,
 }
 _MEMORY = {"call_ns": 0.0, "page_ns": 0.0, "lock_page_ns": 0.0, "granule_ns": 0.0, "release_part": 0.0}
 #: Of MPI; every number is another one, so that a test sees which of them were charged.

@@ -163,6 +163,17 @@ def test_a_batched_call_spares_fixed_times() -> None:
     assert batch["time_ns"] == pytest.approx(FIXED_NS["engine"] + (blocks - 1) * 500 + moved_ns, rel=0.01)
 
 
+@pytest.mark.parametrize(("pitch", "piece_ns"), [(KIB, 0.0), (2 * KIB, 600.0)])
+def test_a_batched_call_between_gpus_spares_fixed_times(pitch: int, piece_ns: float) -> None:
+    """Catches scattered pieces that take no more time than adjoining ones, and the reverse."""
+    sheet, blocks = toy.nvidia(calls__batches_overlap=1, calls__batch_peer_ns=600.0), 256
+    options = {**METHODS["batch"], "layout": "strided", "pitch_bytes": pitch}
+    batch = played(sheet, (GPU, PEER), "gpu0", 256 * KIB, room=64 * 256 * KIB, **options)
+    moved_ns = 256 * KIB / RATES["engine-peer-write"] * 1e9
+    others_ns = (blocks - 1) * piece_ns
+    assert batch["time_ns"] == pytest.approx(FIXED_NS["engine"] + others_ns + moved_ns, rel=0.01)
+
+
 def test_more_blocks_than_a_queue_holds_are_not_held_back() -> None:
     """Catches an operation that waits for the gate while the gate waits for it: its calls seem to block, and
     its engine cannot be observed.

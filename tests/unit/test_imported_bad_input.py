@@ -82,6 +82,14 @@ def test_digits_of_other_scripts_end_in_no_traceback(digit: str) -> None:
                 assert all(value.text.isascii() for value in output.values)
 
 
+def test_a_table_without_one_of_its_columns_is_read() -> None:
+    """A reader that looks for a column that a damaged header does not have."""
+    header = "#       size         count      type   redop    root     time   algbw  #wrong\n"
+    row = "     1048576        262144     float     sum      -1    98.20   10.67       0\n"
+    scan = scanned(("# nThread 1 nGpus 8\n" + header + row).encode())
+    assert [value.text for output in scan.outputs for value in output.values] == ["98.20", "10.67"]
+
+
 def test_an_unknown_program_is_no_output() -> None:
     """A log of something else that a reader takes for its own."""
     scan = scanned(b"Running a benchmark.\nTest 1:\nDevice 0: a GPU\n\nSUM of all 5.0\nTriad: 5\n")
@@ -143,3 +151,13 @@ def test_each_format_says_how_to_make_it() -> None:
     known: list[TextFormat | DocumentFormat] = [*TEXT_FORMATS, *DOCUMENT_FORMATS]
     assert len({each.name for each in known}) == len(known)
     assert all(each.says and each.made_by for each in known)
+
+
+def test_long_numbers_end_in_no_traceback() -> None:
+    """A number of more digits than Python converts, in every place of a number."""
+    for name, file_name in TEXTS:
+        content = contents(name, file_name).decode(errors="ignore")
+        for place in ("0", "1", "5"):
+            changed = content.replace(place, place * 5000, 5).encode()
+            for output in scanned(changed).outputs:
+                assert all(len(value.text) < 100 for value in output.values)

@@ -8,14 +8,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 FOLDER = Path(__file__).parents[2] / "integrations"
 #: `check` ends with $VERDICT and prints what would drain the node.
 BYTEWAYS = """\
 #!/bin/sh
 echo "$@" >> "$CALLS"
+[ "$1" = "$HANGS" ] && exec sleep 60
+[ "$1" = run ] && exit "${RUN:-0}"
 [ "$1" = check ] || exit 0
-echo 'echo drained >> "$CALLS"'
+echo 'echo drained >> "$CALLS"; [ -z "$DRAINS" ]'
 exit "$VERDICT"
 """
 
@@ -31,33 +34,79 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "verdict", "status", "drained"),
+    ("caller", "verdict", "status", "drained"),
     [
-        ((), 0, 0, False),
-        ((), 1, 1, False),
-        ((), 2, 2, False),
-        (("--slurm",), 0, 0, False),
-        (("--slurm",), 1, 1, True),
-        (("--slurm",), 2, 0, False),
-        (("--slurm",), 70, 0, False),
+        ("", 0, 0, False),
+        ("", 1, 1, False),
+        ("", 2, 2, False),
+        ("prologue", 0, 0, False),
+        ("prologue", 1, 1, True),
+        ("prologue", 2, 0, False),
+        ("prologue", 70, 0, False),
+        ("health check", 0, 0, False),
+        ("health check", 1, 0, True),
+        ("health check", 2, 0, False),
     ],
 )
 def test_the_node_check_ends_as_its_caller_needs(
-    environment: dict[str, str], arguments: tuple[str, ...], verdict: int, status: int, drained: bool
+    environment: dict[str, str], caller: str, verdict: int, status: int, drained: bool
 ) -> None:
-    """Catches a node that is drained because it cannot be judged, one that fails and keeps its jobs, and
-    settings that are ignored.
+    """Catches a node that is drained because it cannot be judged, one that fails and keeps its jobs, a slurmd
+    that waits for a health check that ends with 0, and settings that are ignored.
     """
-    command = [str(FOLDER / "byteways-node-check"), *arguments]
-    done = subprocess.run(
-        command, env={**environment, "VERDICT": str(verdict)}, capture_output=True, timeout=20
-    )
+    command = [str(FOLDER / ("byteways-slurm-check" if caller else "byteways-node-check"))]
+    job = {"SLURM_JOB_ID": "7"} if caller == "prologue" else {}
+    variables = {**environment, **job, "VERDICT": str(verdict)}
+    done = subprocess.run(command, env=variables, capture_output=True, timeout=20)
+    arguments = ("--slurm",) if caller else ()
     run, check, *rest = Path(environment["CALLS"]).read_text().splitlines()
     assert (done.returncode, rest) == (status, ["drained"] if drained else [])
     assert run.startswith("run quick --budget 9 ")
     assert check.split()[2:] == ["--against", "ours.json", "--prometheus", "out.prom", *arguments]
     assert not Path(run.split()[-1]).parent.exists()  # nothing is left on the node
     assert (b"was not judged" in done.stderr) == (bool(arguments) and verdict > 1)
+
+
+def test_a_health_check_ends_before_slurm_kills_it(environment: dict[str, str], tmp_path: Path) -> None:
+    """Catches a measurement or a check that goes on after 60 s, and a budget that leaves no time to judge."""
+    timeout = tmp_path / "timeout"
+    timeout.write_text(f'#!/bin/sh\necho "$2" >> {tmp_path}/limits\nshift 2\nexec "$@"\n')
+    timeout.chmod(0o755)
+    Path(environment["BYTEWAYS_CHECK_CONF"]).unlink()
+    command = [str(FOLDER / "byteways-slurm-check")]
+    variables = {**environment, "VERDICT": "0"}
+    subprocess.run(command, env=variables, capture_output=True, timeout=20, check=True)
+    measuring, judging = map(int, (tmp_path / "limits").read_text().split())
+    assert 20 < measuring <= 45 and judging < 60 - 2  # both end at one time, 2 s before a process is killed
+    assert Path(environment["CALLS"]).read_text().startswith("run quick --budget 20 ")
+    variables["SLURM_JOB_ID"] = "7"  # a prologue, which PrologEpilogTimeout limits
+    subprocess.run(command, env=variables, capture_output=True, timeout=20, check=True)
+    assert (tmp_path / "limits").read_text().split()[2:] == ["0", "0"]
+
+
+@pytest.mark.parametrize(("hangs", "lines"), [("run", 1), ("check", 2)])
+def test_what_takes_too_long_is_not_judged(
+    environment: dict[str, str], hangs: str, lines: int, tmp_path: Path
+) -> None:
+    """Catches a node that is drained because its check took too long, and a folder that is left there."""
+    with Path(environment["BYTEWAYS_CHECK_CONF"]).open("a") as file:
+        file.write("limit_s=1\n")
+    variables = {**environment, "VERDICT": "1", "HANGS": hangs, "TMPDIR": str(tmp_path / "room")}
+    (tmp_path / "room").mkdir()
+    for name, status in (("byteways-slurm-check", 0), ("byteways-node-check", 2)):
+        command = [str(FOLDER / name)]
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=20)
+        assert done.returncode == status and "limit_s" in done.stderr
+    assert len(Path(environment["CALLS"]).read_text().splitlines()) == 2 * lines  # none drained it
+    assert not list((tmp_path / "room").iterdir())
+
+
+def test_a_health_check_that_cannot_drain_fails(environment: dict[str, str]) -> None:
+    """Catches a slow node that registers with Slurm because nothing could drain it."""
+    variables = {**environment, "VERDICT": "1", "DRAINS": "no"}
+    command = [str(FOLDER / "byteways-slurm-check")]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1 and "was not drained" in done.stderr
 
 
 def test_a_prologue_without_a_search_path(environment: dict[str, str], tmp_path: Path) -> None:
@@ -69,8 +118,22 @@ def test_a_prologue_without_a_search_path(environment: dict[str, str], tmp_path:
     done = subprocess.run(command, env=bare, capture_output=True, text=True, timeout=20)
     assert done.returncode == 0 and "status 127" in done.stderr
     settings.write_text(f"byteways={tmp_path}/byteways\n")
+    bare["SLURM_JOB_ID"] = "7"
     assert subprocess.run(command, env=bare, capture_output=True, timeout=20).returncode == 1
     assert Path(environment["CALLS"]).read_text().endswith("drained\n")
+
+
+def test_no_program_of_the_current_folder_runs(environment: dict[str, str], tmp_path: Path) -> None:
+    """Catches the search path that bash takes where there is none: a program in slurmd's folder would run as
+    root.
+    """
+    here = tmp_path / "here"
+    here.mkdir()
+    (tmp_path / "byteways").rename(here / "byteways")
+    bare = {name: environment[name] for name in ("CALLS", "BYTEWAYS_CHECK_CONF")} | {"VERDICT": "0"}
+    command = [str(FOLDER / "byteways-slurm-check")]
+    subprocess.run(command, env=bare, cwd=here, capture_output=True, timeout=20)
+    assert not Path(environment["CALLS"]).exists()
 
 
 @pytest.mark.parametrize(("arguments", "status"), [((), 2), (("--slurm",), 0)])
@@ -82,6 +145,39 @@ def test_a_node_without_room_is_not_judged(
     settings = {**environment, "VERDICT": "1", "TMPDIR": str(tmp_path / "nowhere")}
     assert subprocess.run(command, env=settings, capture_output=True, timeout=20).returncode == status
     assert not Path(environment["CALLS"]).exists()
+
+
+@pytest.mark.parametrize(
+    ("ran", "verdict", "status", "verbs"),
+    [
+        (0, 0, 0, ["run", "check"]),
+        (1, 1, 1, ["run", "check", "report"]),
+        (0, 2, 2, ["run", "check", "report"]),
+        (2, 0, 1, ["run"]),
+    ],
+)
+def test_the_action_of_github(
+    environment: dict[str, str], tmp_path: Path, ran: int, verdict: int, status: int, verbs: list[str]
+) -> None:
+    """Catches failed cases that nothing judges, a report that nobody reads, and options that are one word."""
+    action = yaml.safe_load((FOLDER / "github" / "action.yml").read_text())
+    inputs = {f"${{{{ inputs.{name} }}}}": one["default"] for name, one in action["inputs"].items()}
+    for step in action["runs"]["steps"]:
+        given = {name: inputs[value] for name, value in step["env"].items()}
+        variables = {**environment, **given, "RUN": str(ran), "VERDICT": str(verdict)}
+        # The options of GitHub's own shell.
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+        done = subprocess.run(command, env=variables, cwd=tmp_path, capture_output=True, timeout=20)
+        if done.returncode:
+            break
+    calls = [call.split() for call in Path(environment["CALLS"]).read_text().splitlines()]
+    assert (done.returncode, [verb for verb, *_ in calls]) == (status, verbs)
+    folder = action["outputs"]["run"]["value"]
+    assert calls[0] == ["run", "quick", "--budget", "45", "--no-report", "--out", folder]
+    assert all(call[1] == folder for call in calls[1:])
+    if "check" in verbs:
+        words = ["--against", "normal", "--junit", action["outputs"]["junit"]["value"]]
+        assert calls[1][2:] == words
 
 
 def test_the_reframe_test_has_its_steps() -> None:

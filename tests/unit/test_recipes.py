@@ -39,14 +39,24 @@ def least(bounds: str) -> str:
     return str(found)
 
 
+def directives(name: str) -> list[ast.Call]:
+    """The calls of a directive in the Spack recipe."""
+    tree = ast.parse(SPACK.read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [call for call in calls if getattr(call.func, "id", "") == name]
+
+
+def series(version: str) -> tuple[int, int]:
+    """Major and minor number: (0, 3) of "0.3.0.dev0"."""
+    major, minor, *_ = version.split(".")
+    return int(major), int(minor)
+
+
 @pytest.fixture(scope="module")
 def spack() -> dict[str, tuple[str, dict[str, Any]]]:
     """The dependencies of the Spack recipe: name -> version, and the keywords of the directive."""
-    tree = ast.parse(SPACK.read_text(encoding="utf-8"))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    directives = [call for call in calls if getattr(call.func, "id", "") == "depends_on"]
     found = {}
-    for call in directives:
+    for call in directives("depends_on"):
         name, _, version = ast.literal_eval(call.args[0]).partition("@")
         keywords = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
         found[name.partition("+")[0]] = version, keywords
@@ -76,9 +86,20 @@ def test_conda_needs_what_the_package_needs() -> None:
     assert {parts(each) for each in PROJECT["build-system"]["requires"]} <= host
 
 
-def test_conda_has_the_version_of_the_package() -> None:
-    """Catches a recipe that calls this version by another name."""
-    assert CONDA["context"]["version"] == __version__
+def test_version_is_the_same_everywhere() -> None:
+    """Catches a release that the citation, a recipe, the changelog or the upgrade notes call differently."""
+    assert PROJECT["project"]["dynamic"] == ["version"] and "version" not in PROJECT["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == CONDA["context"]["version"] == __version__
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## \[(.*?)\](?: - \d{4}-\d\d-\d\d)?$", changes, re.MULTILINE)
+    assert headings[0] == "Unreleased" and len(headings) == changes.count("\n## ")
+    assert "dev" in __version__ or headings[1] == __version__
+    # Spack's recipe has the branch, and releases by their numbers.
+    assert {ast.literal_eval(call.args[0]) for call in directives("version")} <= {"main", *headings[1:]}
+    upgrades = (ROOT / "docs/guides/upgrade.md").read_text(encoding="utf-8")
+    notes = re.findall(r"^## From \S+ to (\d+)\.(\d+)$", upgrades, re.MULTILINE)
+    assert notes and max((int(major), int(minor)) for major, minor in notes) <= series(__version__)
 
 
 def test_containers_copy_what_a_build_reads() -> None:
@@ -96,6 +117,7 @@ def test_release_publishes_what_was_tested() -> None:
     jobs = WORKFLOW["jobs"]
     assert {*jobs["publish"]["needs"]} == {"test", "installed"} and jobs["installed"]["needs"] == "wheels"
     assert jobs["publish"]["if"] == "github.ref_type == 'tag'"
+    assert {*jobs["pages"]["needs"]} == {"publish", "site"} and jobs["pages"]["if"] == jobs["publish"]["if"]
     # YAML 1.1 reads the key `on` as true.
     assert WORKFLOW[True]["push"] == {"tags": ["v*"]}
 

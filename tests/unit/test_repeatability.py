@@ -92,6 +92,21 @@ def test_a_noisy_case_keeps_its_own_variance() -> None:
     assert last.deviation > 0.2 > 20 * median(spread.deviation for spread in rest)
 
 
+@pytest.mark.parametrize(("rounds", "keeps"), [(3, False), (4, False), (5, True), (9, True)])
+def test_a_case_that_stayed_in_one_state_keeps_its_own_variance(rounds: int, keeps: bool) -> None:
+    """Catches a quiet case that has the two states of like cases however many rounds show one, and one of
+    three rounds that is called sure although its other state may come next.
+    """
+    states = [Rounds((1.0, 1.08, 1.0, 1.0801, 1.08), 0.0, ("like",)) for _ in range(11)]
+    quiet = Rounds(tuple(1.0 + 0.001 * (number % 2) for number in range(rounds)), 0.0, ("like",))
+    *rest, last = spreads([*states, quiet])
+    assert all(spread.two_states and spread.deviation > 0.03 for spread in rest)
+    assert last.two_states is not keeps
+    assert (last.deviation < 0.001) is keeps
+    if keeps:
+        assert last.freedom == rounds - 1
+
+
 def test_rounds_that_agree_are_no_surer_than_their_samples() -> None:
     """Catches three equal rounds of a coarse timer that are taken for exact."""
     (spread,) = spreads([Rounds((1.0, 1.0, 1.0), 0.01, ())])

@@ -203,20 +203,6 @@ def test_build_tools_agree_with_pyproject() -> None:
     assert re.findall(r"'([^']+)'", listed[1]) == wanted
 
 
-def test_version_stands_once() -> None:
-    """Catches a release that the citation or the change log calls differently than the package does."""
-    from byteways import __version__
-
-    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert 'dynamic = ["version"]' in pyproject and "\nversion = " not in pyproject
-    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    headings = re.findall(r"^## \[(.*?)\](?: - \d{4}-\d\d-\d\d)?$", changes, re.MULTILINE)
-    assert headings[0] == "Unreleased"
-    assert len(headings) == changes.count("\n## ")
-    assert "dev" in __version__ or headings[1] == __version__
-
-
 def test_one_sentence_says_what_it_is() -> None:
     """Catches the package index, the package, the citation and the README describing several programs."""
     import byteways

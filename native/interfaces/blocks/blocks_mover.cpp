@@ -38,6 +38,7 @@ BlocksMover::BlocksMover(Session& session, const Flow& flow, bool batches)
   set_payload(payload(), payload());
   traits_.granularity_bytes = layout_.unit_bytes;
   traits_.noun = "copy of blocks";
+  traits_.size_moves_places = true;
   checks_strided_ = false;  // blocks and gaps are distinguished by their offset in the slot
   make_map();
 }

@@ -54,6 +54,7 @@ struct CopyPolicy {
   std::uint64_t blit_host_up_to_bytes = 0;  // GPU_FORCE_BLIT_COPY_SIZE
   int engine = -1;                          // a chosen engine, -1: any
   bool follows = false;                     // another piece of the same batched call
+  bool adjoins = false;                     // … whose end is where this one begins, on both sides
 };
 
 // What the environment of this process changes about the machine; read by the entry points, once.

@@ -4,6 +4,10 @@
 namespace byteways::sim {
 namespace {
 
+bool ends_at(const void* begin, std::uint64_t bytes, const void* end) {
+  return static_cast<const std::byte*>(begin) + bytes == end;
+}
+
 // Threads that a multiprocessor holds (CUDA C++ programming guide, technical specifications; CDNA).
 constexpr double kResidentThreads = 2048;
 
@@ -83,11 +87,15 @@ void World::copy(void* destination, const void* source, std::uint64_t bytes, Str
 void World::copy_batch(const std::vector<Piece>& pieces, Stream* stream, const CopyPolicy& policy) {
   Lock lock = enter(model_.calls.enqueue_ns);
   const Place executor = stream->place;
+  const Piece* before = nullptr;
   for (const Piece& piece : pieces) {
     const Range to = range_of_call(piece.destination, piece.bytes);
     const Range from = range_of_call(piece.source, piece.bytes);
     CopyPolicy following = policy;
-    following.follows = &piece != pieces.data();
+    following.follows = before != nullptr;
+    following.adjoins = before != nullptr && ends_at(before->destination, before->bytes, piece.destination) &&
+                        ends_at(before->source, before->bytes, piece.source);
+    before = &piece;
     submit_copy(lock, to, from, static_cast<double>(piece.bytes), stream, following,
                 [=, this] { kernels_.move(to, from, executor); });
   }
@@ -263,7 +271,8 @@ void World::submit_copy(Lock& lock, const Range& to, const Range& from, double b
     transfer.engine = policy.engine;
     costs_.add(*operation, transfer);
     const bool peers = here.kind == Place::Kind::gpu && there.kind == Place::Kind::gpu;
-    if (engine && policy.follows && peers && model_.calls.batches_overlap) operation->fixed = 0;
+    if (engine && policy.follows && peers && model_.calls.batches_overlap)
+      operation->fixed = policy.adjoins ? 0 : picoseconds(model_.calls.batch_peer_ns);
     if (engine && policy.follows && !peers && model_.calls.batch_host_ns > 0)
       operation->fixed = picoseconds(model_.calls.batch_host_ns);
   }

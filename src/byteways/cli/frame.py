@@ -73,12 +73,16 @@ class VerbGroup(TyperGroup):
         return name, None if command is None else load_verb(str(name)), rest
 
 
-def load_verb(name: str) -> Any:
-    """Returns the command of a verb from its module."""
+def function_of(name: str) -> Any:
+    """Returns the function of a verb from its module."""
     own = _MODULES.get(name, name)
-    module = importlib.import_module(f"byteways.cli.{own}")
+    return getattr(importlib.import_module(f"byteways.cli.{own}"), own)
+
+
+def load_verb(name: str) -> Any:
+    """Returns the command of a verb."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS)
-    app.command(name)(getattr(module, own))
+    app.command(name)(function_of(name))
     return typer.main.get_command(app)
 
 

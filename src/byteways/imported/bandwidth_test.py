@@ -25,7 +25,7 @@ _TABLE = re.compile(_TITLE)
 _MEMORY = re.compile(r"(?P<memory>PINNED|PAGEABLE) Memory Transfers")
 _HEADER = re.compile(r"Transfer Size \(Bytes\)\s+Bandwidth\((?P<unit>[GM]B/s)\)$")
 _ROW = re.compile(r"(?P<size>\d{1,15})\s+(?P<rate>\S+)$")
-_DEVICE = re.compile(r"Device (?P<gpu>\d+): (?P<model>.+)$")
+_DEVICE = re.compile(r"Device (?P<gpu>\d{1,6}): (?P<model>.+)$")
 _OTHER = re.compile(
     r"Running on|Quick Mode|Range Mode|Shmoo Mode|Result = |NOTE: The CUDA Samples|Write-Combined|\.+$"
 )

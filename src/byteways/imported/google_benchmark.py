@@ -18,7 +18,7 @@ from byteways.topology.foreign_text import FormatError
 
 _COPY = re.compile(
     r"Comm_(?:cuda|hip)Memcpy(?:Peer)?(?:Async)?_(?P<source>[A-Za-z]+)To(?P<destination>[A-Za-z]+?)(?:Peer)?"
-    r"(?:_flush)?/(?P<first>\d+)/(?P<second>\d+)(?:/|$)"
+    r"(?:_flush)?/(?P<first>\d{1,6})/(?P<second>\d{1,6})(?:/|$)"
 )
 _EXPONENT = re.compile(r"/log2\(N\):(?P<exponent>\d{1,2})(?:/|$)")
 _MEMORIES = {

@@ -17,7 +17,7 @@ from byteways.imported.value import ForeignValue, Operation, Unit
 from byteways.plan.osu import SIZED_BY_BLOCK
 
 _BEGINS = re.compile(r"\s*#\s*(?:Intel ?\(R\) MPI Benchmarks|Benchmarking \S)")
-_VERSION = re.compile(r"#\s*Intel ?\(R\) MPI Benchmarks (?P<version>\d[\d.]*)")
+_VERSION = re.compile(r"#\s*Intel ?\(R\) MPI Benchmarks (?P<version>\d{1,6}(?:\.\d{1,6})*)")
 _TITLE = re.compile(r"#\s*Benchmarking (?P<test>\S+)")
 _RANKS = re.compile(r"#\s*#processes = (?P<ranks>\d{1,7})\b")
 _GROUPS = re.compile(r"#\s*\( \d+ groups of (?P<ranks>\d{1,7}) processes")
@@ -95,7 +95,7 @@ class ImbReader(Reading):
         if found := _VERSION.match(text):
             if self._begun:
                 return False
-            self.know(version=found["version"].rstrip("."))
+            self.know(version=found["version"])
         elif found := _TITLE.match(text):
             self.end()
             self._test, self._ranks, self._columns, self._headed = found["test"], None, (), False

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from byteways.topology.foreign_text import MOST_LINE, FormatError
 
-_ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 #: Prefixes of launchers: `[1,0]<stdout>:` of Open MPI, `[0] ` of Hydra, `0: ` of srun, `node7: ` of pdsh.
-_PREFIX = re.compile(rb"(\[\d+,\d+\](?:<std(?:out|err)>)?:|\[\d+\] |\d+: |[A-Za-z][\w.-]*\d: )[ \t]?")
+_PREFIX = re.compile(r"(\[\d+,\d+\](?:<std(?:out|err)>)?:|\[\d+\] |\d+: |[A-Za-z][\w.-]*\d: )[ \t]?")
 
 
 class Line(NamedTuple):
@@ -33,16 +33,20 @@ def lines_of_log(content: Iterable[bytes]) -> Iterator[Line]:
     for number, raw in enumerate(content, start=1):
         if len(raw) > MOST_LINE and not raw.lstrip().startswith(b"{"):  # a document in one line
             raise FormatError(f"the line has {len(raw)} bytes", number)
-        if b"\0" in raw:
-            raise FormatError("the file is binary", number)
-        line = raw.rstrip(b"\r\n")
-        if b"\r" in line:  # a progress bar overwrites its line
-            line = line.rsplit(b"\r", 1)[1]
-        if b"\x1b" in line:
-            line = _ESCAPES.sub(b"", line)
-        found = _PREFIX.match(line)
-        prefix, rest = (found[1].decode(), line[found.end() :]) if found else ("", line)
         try:
-            yield Line(number, prefix, rest.decode())
+            text = raw.decode()
         except UnicodeDecodeError as error:
-            raise FormatError("the line is not UTF-8 text", number) from error
+            binary = b"\0" in raw
+            raise FormatError(
+                "the file is binary" if binary else "the line is not UTF-8 text", number
+            ) from error
+        text = text.rstrip("\r\n")
+        if not text.isprintable():
+            if "\0" in text:
+                raise FormatError("the file is binary", number)
+            if "\r" in text:  # a progress bar overwrites its line
+                text = text.rsplit("\r", 1)[1]
+            if "\x1b" in text:
+                text = _ESCAPES.sub("", text)
+        found = _PREFIX.match(text)
+        yield Line(number, found[1], text[found.end() :]) if found else Line(number, "", text)

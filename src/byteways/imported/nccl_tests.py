@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from byteways.imported.lines import Line
 from byteways.imported.reading import Reading, mistake_in_number
@@ -27,6 +28,7 @@ PROGRAMS: Mapping[str, str] = {
     "scatter_perf": "scatter",
     "sendrecv_perf": "sendrecv",
 }
+PROGRAM_OF = {pattern: program for program, pattern in PROGRAMS.items()}
 US, GBS = Unit("us"), Unit("GB/s")
 #: Columns of a result, each with its unit and what it counts.
 RESULT: Mapping[str, tuple[Unit, str | None]] = {
@@ -37,7 +39,7 @@ RESULT: Mapping[str, tuple[Unit, str | None]] = {
 }
 _BEGINS = re.compile(r"#\s*(?:(?:nccl|rccl)-tests version\b|(?:Collective test starting:|nThreads?:? \d))")
 _VERSION = re.compile(
-    r"#\s*(?:nccl|rccl)-tests version (?P<version>\d[\w.]*)(?:.*?nccl-library=(?P<library>\d+))?"
+    r"#\s*(?:nccl|rccl)-tests version (?P<version>\d[\w.]*)(?:.*?nccl-library=(?P<library>\d{1,9}))?"
 )
 _STARTING = re.compile(r"#\s*Collective test starting: (?P<program>\w+)")
 _DEVICE = re.compile(
@@ -51,6 +53,7 @@ _CHECKS = ("#wrong", "error", "timestamp")
 _LEADING = ("size", "count", "type", "redop", "root")
 
 
+@lru_cache(maxsize=256)  # a log has many rows of few operations, which share one
 def operation_of(pattern: str, ranks: int | None, *, in_place: bool) -> Operation:
     """Returns what a program measures on device memory of so many ranks."""
     if pattern == "sendrecv":
@@ -111,7 +114,16 @@ class NcclTestsReader(Reading):
 
     def take(self, line: Line) -> bool:
         text = line.text.strip()
-        if self._ended and _BEGINS.match(text) and not text.startswith("# Collective test concluded"):
+        if not text:
+            return True
+        if text[0] == "#":
+            return self._take_comment(line, text)
+        # Most lines of a log are those of other programs.
+        is_row = self._columns is not None and text[0].isdigit() and _ROW.match(text)
+        return bool(is_row) and self._take_row(line, text.split())
+
+    def _take_comment(self, line: Line, text: str) -> bool:
+        if self._ended and _BEGINS.match(text):
             return False
         if found := _VERSION.match(text):
             self.know(version=found["version"])
@@ -122,18 +134,12 @@ class NcclTestsReader(Reading):
         elif found := _DEVICE.match(text):
             rank = int(found["rank"])
             self._ranks = max(self._ranks, rank + 1)
-            self.know(
-                gpus={rank: found["model"]},
-                hosts=tuple(dict.fromkeys((*self.found.hints.hosts, found["host"]))),
-            )
+            hosts = dict.fromkeys((*self.found.hints.hosts, found["host"]))
+            self.know(gpus={rank: found["model"]}, hosts=tuple(hosts))
         elif _HEADER.match(text):
             self._take_header(line, text.lstrip("#").split())
-        elif self._columns is not None and _ROW.match(text):
-            return self._take_row(line, text.split())
         elif _END.match(text):
             self._ended = True
-        else:
-            return not text or text.startswith("#")
         return True
 
     def end(self) -> None:
@@ -183,7 +189,7 @@ class NcclTestsReader(Reading):
             self.add(
                 ForeignValue(
                     line=line.number,
-                    test=next((name for name, one in PROGRAMS.items() if one == pattern), "nccl-tests"),
+                    test=PROGRAM_OF.get(pattern, "nccl-tests"),
                     column=f"{column} ({'in place' if in_place else 'out of place'})",
                     text=text,
                     unit=unit,
@@ -203,7 +209,8 @@ class NcclTestsReader(Reading):
 def _ratio(results: Sequence[str], measured: Sequence[str]) -> float | None:
     """Returns the ratio of bus to algorithm bandwidth of a row; None where its digits are too few."""
     for column, text in zip(results, measured, strict=True):
-        if column == "algbw" and mistake_in_number(text) is None and float(text) >= _LEAST_RATED:
+        rated = column == "algbw" and "busbw" in results and mistake_in_number(text) is None
+        if rated and float(text) >= _LEAST_RATED:
             bus = measured[results.index("busbw")]
             return float(bus) / float(text) if mistake_in_number(bus) is None and float(bus) else None
     return None

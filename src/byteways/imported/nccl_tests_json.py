@@ -9,7 +9,14 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from byteways.imported.nccl_tests import PROGRAMS, RESULT, collectives_of, differences_of, operation_of
+from byteways.imported.nccl_tests import (
+    PROGRAM_OF,
+    PROGRAMS,
+    RESULT,
+    collectives_of,
+    differences_of,
+    operation_of,
+)
 from byteways.imported.reader import Found
 from byteways.imported.reading import add_hints, add_value, objects, text_of, written
 from byteways.imported.value import ForeignValue
@@ -81,8 +88,7 @@ def _read_result(
             found,
             ForeignValue(
                 line=None,
-                test=program
-                or next((name for name, one in PROGRAMS.items() if one == pattern), "nccl-tests"),
+                test=program or PROGRAM_OF.get(pattern, "nccl-tests"),
                 column=key,
                 text=text,
                 unit=unit,

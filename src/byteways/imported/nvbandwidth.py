@@ -16,15 +16,15 @@ from byteways.imported.value import Unit
 _BEGINS = re.compile(r"\s*(?:nvbandwidth Version: |Running \w+_(?:ce|sm|tma|copy)\.\s*$)")
 _VERSION = re.compile(r"nvbandwidth Version: v?(?P<version>\S+)$")
 _RUNNING = re.compile(r"Running (?P<test>\w+)\.$")
-_TITLE = re.compile(r"(?P<words>.*\(?(?:row|column)\)?.*) \((?P<unit>GB/s|ns|us)\)$")
+_TITLE = re.compile(r"(?P<words>[^()]*(?:\((?:row|column)\)[^()]*)+) \((?P<unit>GB/s|ns|us)\)$")
 _PART = re.compile(r"\b(?:(?:Read|Write)[12]|Total)\b")
-_HEADER = re.compile(r"\d+(?:\s+\d+)*$")
-_ROW = re.compile(r"(?P<row>\d+)(?P<cells>(?:\s+\S+)+)$")
+_HEADER = re.compile(r"\d{1,6}(?:\s+\d{1,6})*$")
+_ROW = re.compile(r"(?P<row>\d{1,6})(?P<cells>(?:\s+\S+)+)$")
 _CELL = re.compile(r"\d+\.\d\d")
 _BELOW = re.compile(r"(?P<what>SUM|MIN|MAX|AVG|COEFFICIENT_OF_VARIATION) (?P<test>\w+) (?P<number>\S+)$")
-_DEVICE = re.compile(r"Device (?P<gpu>\d+): (?P<model>.+?)(?: \([0-9a-f]{4,8}(?::[0-9a-f]{2}){2}\))?$")
+_DEVICE = re.compile(r"Device (?P<gpu>\d{1,6}): (?P<model>.+?)(?: \([0-9a-f]{4,8}(?::[0-9a-f]{2}){2}\))?$")
 _PROCESS = re.compile(
-    r"Process\s+(?P<rank>\d+) \((?P<host>[\w.-]+)\): device \d+: (?P<model>.+?)(?: \([0-9a-f:]+\))?$"
+    r"Process\s+(?P<rank>\d{1,6}) \((?P<host>[\w.-]+)\): device \d+: (?P<model>.+?)(?: \([0-9a-f:]+\))?$"
 )
 _ABOUT = re.compile(
     r"(?P<what>CUDA Runtime Version|CUDA Driver Version(?: \(API\))?|Driver Version|Built from Git version"
@@ -79,7 +79,7 @@ class NvbandwidthReader(Reading):
             return False
         self._started = True
         self.know(version=version)
-        self._version = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+        self._version = tuple(int(part) for part in re.findall(r"\d{1,6}", version)[:3])
         return True
 
     def _take_title(self, line: Line, found: re.Match[str]) -> None:

@@ -16,7 +16,7 @@ from byteways.imported.value import Unit
 from byteways.topology.foreign_text import FormatError
 
 _UNIT = re.compile(r"\(?(GB/s|ns|us)\)?$")
-_DEVICE = re.compile(r"(?P<gpu>\d+): (?P<model>.+?)(?: \([0-9a-f:]+\))?(?:: \((?P<host>[\w.-]+)\))?$")
+_DEVICE = re.compile(r"(?P<gpu>\d{1,6}): (?P<model>.+?)(?: \([0-9a-f:]+\))?(?:: \((?P<host>[\w.-]+)\))?$")
 #: What a test with several matrices appends, in this order.
 _PARTS = {"read": ("Read1", "Read2", "Total"), "write": ("Write1", "Write2", "Total")}
 _TOTALS = ("sum", "min", "max", "average")
@@ -44,7 +44,7 @@ def read_nvbandwidth_json(document: Mapping[str, Any], line: int) -> Found:
 
 
 def _version(content: Mapping[str, Any]) -> tuple[int, ...] | None:
-    parts = re.findall(r"\d+", text_of(content.get("version")))
+    parts = re.findall(r"\d{1,6}", text_of(content.get("version")))
     return tuple(map(int, parts[:3])) or None
 
 

@@ -21,9 +21,9 @@ _TITLE = (
 _BEGINS = re.compile(rf"\s*(?:\[P2P \(Peer-to-Peer\) GPU Bandwidth Latency Test\]|{_TITLE})")
 _FIRST = "[P2P (Peer-to-Peer)"
 _MATRIX = re.compile(_TITLE)
-_HEADER = re.compile(r"(?P<clock>D\\D|GPU|CPU)(?P<columns>(?:\s+\d+)+)$")
-_ROW = re.compile(r"(?P<row>\d+)(?P<cells>(?:\s+\S+)+)$")
-_DEVICE = re.compile(r"Device: (?P<gpu>\d+), (?P<model>.+), pciBusID: ")
+_HEADER = re.compile(r"(?P<clock>D\\D|GPU|CPU)(?P<columns>(?:\s+\d{1,6})+)$")
+_ROW = re.compile(r"(?P<row>\d{1,6})(?P<cells>(?:\s+\S+)+)$")
+_DEVICE = re.compile(r"Device: (?P<gpu>\d{1,6}), (?P<model>.+), pciBusID: ")
 _OTHER = re.compile(
     r"Device=\d+ CAN(?:NOT)? Access|\*\*\*NOTE|So you can see|P2P Connectivity Matrix|NOTE: The CUDA Samples"
 )

@@ -17,13 +17,14 @@ from byteways.units import parse_size
 _VERSION = r"RocmBandwidthTest Version: (?P<version>\S+)"
 _BEGINS = re.compile(rf"\s*{_VERSION}")
 _FIRST = re.compile(_VERSION)
-_DEVICE = re.compile(r"Device: (?P<number>\d+), +(?P<rest>.+)$")
+_DEVICE = re.compile(r"Device: (?P<number>\d{1,6}), +(?P<rest>.+)$")
 _MATRIX = re.compile(r"(?P<both>Unid|Bd|Bid)irectional copy peak bandwidth GB/s")
-_HEADER = re.compile(r"D/D(?P<columns>(?:\s+\d+)+)$")
-_ROW = re.compile(r"(?P<row>\d+)(?P<cells>(?:\s+\S+)+)$")
+_HEADER = re.compile(r"D/D(?P<columns>(?:\s+\d{1,6})+)$")
+_ROW = re.compile(r"(?P<row>\d{1,6})(?P<cells>(?:\s+\S+)+)$")
 _PAIR = re.compile(r"=+\s*(?P<both>Bidirectional |Unidirectional )?\s*Benchmark Result\s*=+$")
 _END = re.compile(
-    r"=+ (?P<end>Src|Dst) (?:Device|Pool) Id: (?P<number>\d+) .*Type: (?P<kind>Cpu|Gpu) =+$", re.IGNORECASE
+    r"=+ (?P<end>Src|Dst) (?:Device|Pool) Id: (?P<number>\d{1,6}) .*Type: (?P<kind>Cpu|Gpu) =+$",
+    re.IGNORECASE,
 )
 _SIZES = re.compile(r"Data Size\s+Avg Time\(us\)\s+Avg BW\(GB/s\)\s+Min Time\(us\)\s+Peak BW\(GB/s\)$")
 _OF_SIZE = re.compile(r"(?P<size>[1-9][0-9]{0,11} ?[KMG]?B)\s+(?P<numbers>\S+(?:\s+\S+)*)$")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from byteways.imported.lines import Line
-from byteways.imported.reading import Reading
+from byteways.imported.reading import Reading, whole_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 
 _HEADER = r"Function\s+(?:Best )?Rate \(?MB/s\)?\s+Avg time\s+Min time\s+Max time"
@@ -43,7 +43,7 @@ class StreamReader(Reading):
     def __init__(self, line: Line) -> None:
         super().__init__(line)
         self._elements: int | None = None
-        self._element_bytes = 8  # doubles, unless it is said
+        self._element_bytes: int | None = 8  # doubles, unless it is said
         self._in_table = False
         self._loops = 0
         self._versions = 0
@@ -61,9 +61,9 @@ class StreamReader(Reading):
             begun, self._in_table = self._in_table, True
             return not begun
         if found := _ELEMENTS.match(text):
-            self._elements = int(found["elements"][:15])
+            self._elements = whole_number(found["elements"])
         elif found := _BYTES.match(text):
-            self._element_bytes = int(found["bytes"][:3])
+            self._element_bytes = whole_number(found["bytes"])
         else:
             return not text or _ABOUT.match(text) is not None
         return True
@@ -86,7 +86,8 @@ class StreamReader(Reading):
         if len(numbers) != len(_COLUMNS):
             self.refuse(line.number, f"a row of {len(numbers)} numbers instead of {len(_COLUMNS)}")
             return
-        size = None if self._elements is None else self._elements * self._element_bytes
+        known = self._elements is not None and self._element_bytes is not None
+        size = (self._elements or 0) * (self._element_bytes or 0) if known else None
         end = "?:pageable"
         for (column, unit, statistic, alone), text in zip(_COLUMNS, numbers, strict=True):
             value = ForeignValue(

@@ -20,7 +20,7 @@ _BEGINS = re.compile(
 )
 _VERSION = re.compile(r"TransferBench v(?P<version>\d[\w.]*)")
 _FRAMES = str.maketrans("|│,", "   ")
-_TEST = re.compile(r"Test (?P<number>\d+):$")
+_TEST = re.compile(r"Test (?P<number>\d{1,6}):$")
 _ROW = re.compile(
     r"(?P<what>Executor: [A-Z]+ \d+|Transfer \d+|Iter \d+|Aggregate \(CPU\)|StandardDev) *(?P<numbers>\S.*)$"
 )
@@ -35,9 +35,9 @@ _PEERS = re.compile(
 )
 _SUMMARY = re.compile(r"Summary: \[(?P<size>\d{1,15}) bytes per Transfer\]")
 _HEADER = re.compile(r"SRC\S*DST\s+(?P<columns>.*)$")
-_COLUMN = re.compile(r"[CG]PU \d+|NIC\([^)]*\)|STotal|Actual")
+_COLUMN = re.compile(r"[CG]PU \d{1,6}|NIC\([^)]*\)|STotal|Actual")
 _CELLS = re.compile(
-    r"(?P<kind>[CG])PU (?P<row>\d+)\s+(?:(?P<way>->|<->|<-|min|max|sd)\s+)?(?P<cells>\S+(?:\s+\S+)*)$"
+    r"(?P<kind>[CG])PU (?P<row>\d{1,6})\s+(?:(?P<way>->|<->|<-|min|max|sd)\s+)?(?P<cells>\S+(?:\s+\S+)*)$"
 )
 _TOTAL = re.compile(r"RTotal\s+(?P<cells>\S+(?:\s+\S+)*)$")
 _AVERAGES = re.compile(r"Averages \(During\s+(?P<both>UniDir|BiDir)\):\s*(?P<cells>\S+(?:\s+\S+)*)$")
@@ -218,9 +218,9 @@ class TransferBenchReader(Reading):
 
     def _operation(self, row: str, way: str, column: str) -> tuple[Operation, str | None]:
         """Returns what a cell does, and what it counts."""
+        if not column.startswith(("CPU", "GPU")):  # a sum, or a NIC
+            return Operation(), None
         if self._peers is None:
-            if not column.startswith("GPU"):
-                return Operation(), None
             ends = _end(row), _end(column)
             return Operation("", "all-pairs", *ends, executor=_end(row).partition(":")[0]), "per-direction"
         source, destination = (column, row) if way == "<-" else (row, column)

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from byteways.imported.value import Operation
 
+_SIDE = r"\(?[A-Z][A-Z0-9]*\)?"
 _ROUTE = re.compile(
-    r"(?P<sources>\(?(?:[A-Z]+\d*)+\)?) -> (?P<kind>[A-Z]+)(?P<number>\d+)(?:[.][*\d]+)?(?::(?P<parts>\d+))?"
-    r" -> (?P<destinations>\(?(?:[A-Z]+\d*)+\)?)$"
+    rf"(?P<sources>{_SIDE}) -> (?P<kind>[A-Z]+)(?P<number>\d{{1,6}})(?:[.][*\d]+)?(?::(?P<parts>\d{{1,6}}))?"
+    rf" -> (?P<destinations>{_SIDE})$"
 )
-_MEMORY = re.compile(r"(?:R\d+)?(?P<kind>[A-Z])(?P<number>\d*)")
+_MEMORY = re.compile(r"(?:R\d+)?(?P<kind>[A-Z])(?P<number>\d{0,6})")
 _MEMORIES = {
     "C": ("cpu", "pinned"),
     "B": ("cpu", "pinned"),

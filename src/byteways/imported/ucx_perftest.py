@@ -15,7 +15,7 @@ from byteways.imported.lines import Line
 from byteways.imported.reading import Reading, whole_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 
-_CSV = r"(?:[^,\s]+,)*iterations,(?:typical|[\d.]+_percentile)_lat,avg_lat,overall_lat,"
+_CSV = r"(?:[^,\s]+,)*iterations,(?:typical|\d{1,3}(?:\.\d+)?_percentile)_lat,avg_lat,overall_lat,"
 _BOX = r"[|│]\s*API:\s+(?:protocol|transport) layer"
 _UNITS = r"[|│][|│ ]*(?P<kind>\w+) \(usec\)\s*[|│]\s*bandwidth \(MB/s\)"
 #: The box of the test, or the first line with words of the table or of the CSV, whichever comes first.
@@ -26,10 +26,11 @@ _ABOUT = re.compile(
 )
 _TABLE_UNITS = re.compile(_UNITS)
 _COLUMNS = re.compile(
-    r"[|│]\s*(?P<first>Stage|Test)?\s*[|│]?\s*# iterations\s*[|│]\s*(?P<rank>typical|[\d.]+%ile)\s*[|│]"
+    r"[|│]\s*(?P<first>Stage|Test)?\s*[|│]?\s*# iterations\s*[|│]"
+    r"\s*(?P<rank>typical|\d{1,3}(?:\.\d+)?%ile)\s*[|│]"
 )
 _CSV_HEADER = re.compile(
-    r"(?P<batches>(?:[^,\s]+,)*)iterations,(?P<rank>typical|[\d.]+)(?:_percentile)?_lat,avg_lat"
+    r"(?P<batches>(?:[^,\s]+,)*)iterations,(?P<rank>typical|\d{1,3}(?:\.\d+)?)(?:_percentile)?_lat,avg_lat"
 )
 _FRAME = re.compile(r"[+├└┌─┬┴┼┤┐┘][-+├└┌─┬┴┼┤┐┘]*$")
 _NAMED = re.compile(r"\+(?P<test>[A-Za-z]\w*(?:/\w+)*)-[-+]*$")

@@ -34,6 +34,8 @@ _CELLS_OF_GPUS: Sequence[tuple[str, str, list[int], Mapping[str, object]]] = (
     ("kernel", "kernel-blocks", [4096, 65536], {}),
 )
 _MOST_RELAYS = 3
+#: Of a copy of 256 MiB (suites/blocks.toml has larger and smaller ones).
+_PIECE_BYTES = 16 * 2**20
 
 
 def limit_s(gpus: int) -> float:
@@ -58,7 +60,7 @@ def _with_host(gpus: int) -> Iterator[str]:
         ends = {"source": source, "destination": destination, "pairs": "near"}
         yield from _blocks(direction, ends, _CELLS)
         if gpus > 1:
-            options = {"relays": [0, min(_MOST_RELAYS, gpus - 1)]}
+            options = {"relays": [0, min(_MOST_RELAYS, gpus - 1)], "piece_bytes": _PIECE_BYTES}
             whole = {"interface": "route", **ends, "executor": executor, "size": "256MiB", "options": options}
             yield sweep_text(f"relays-{direction}", whole)
 

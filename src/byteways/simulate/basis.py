@@ -259,8 +259,11 @@ def _of_gpu(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
             yield from ("gpu.host_latency_ns", "gpu.hop_latency_ns")
     elif len(case.flows) > 1:
         yield from ("gpu.copy_engines", "gpu.peer_copy_engines")
-    elif case.options_of(flow).get("submit") == "batch" and any(end.device.startswith("cpu") for end in ends):
-        yield "calls.batch_host_ns"
+    elif case.options_of(flow).get("submit") == "batch":
+        if any(end.device.startswith("cpu") for end in ends):
+            yield "calls.batch_host_ns"
+        elif moves_blocks(case.interface_of(flow)) and len({end.device for end in ends}) > 1:
+            yield "calls.batch_peer_ns"
     own = sum(other.executor == flow.executor for other in case.flows)
     if own > model.number("gpu.hardware_queues") * (1 - CHANGE):
         yield "gpu.hardware_queues"

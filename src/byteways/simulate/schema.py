@@ -198,6 +198,7 @@ MODEL_TABLES: Mapping[str, Mapping[str, ModelKey]] = {
         "empty_kernel_ns": ModelKey("number", 0.0),
         "batches_overlap": ModelKey("truth", False),
         "batch_host_ns": ModelKey("number", 0.0),
+        "batch_peer_ns": ModelKey("number", 0.0),
     },
     "memory": {
         "call_ns": _NUMBER,

@@ -24,6 +24,8 @@ LEAST_ROUNDS = 3
 LEAST_GROUP_FREEDOM = 6
 #: Degrees of freedom from which on a group shows by how much samples exceed the scatter of its rounds.
 LEAST_WITHIN_FREEDOM = 12
+#: Of so many rounds, each in one of two states at random, all are in one of them in 6 % of cases.
+ONE_STATE_ROUNDS = 5
 #: Confidence of every interval.
 CONFIDENCE = 0.95
 #: Simultaneous confidence of a ranking's comparisons. Pooled variances of similar but unequal cases made
@@ -169,9 +171,21 @@ def _spread(case: Rounds, known: Mapping[Hashable, _Prior]) -> Spread:
             prior.freedom + case.freedom
         )
         freedom = min(prior.freedom + case.freedom, float(prior.total))
+    two_states = prior is not None and prior.two_states
+    if prior is not None and two_states and _stayed(case, prior):
+        between, freedom, two_states = case.variance, float(case.freedom), False
     within = case.within * (prior.within if prior else 1.0)
     deviation = max(sqrt(between), within, _LEAST_DEVIATION)
-    return Spread(deviation, freedom, prior is not None, prior is not None and prior.two_states)
+    return Spread(deviation, freedom, prior is not None, two_states)
+
+
+def _stayed(case: Rounds, prior: _Prior) -> bool:
+    """Whether a case stayed in one state, in enough rounds that chance hardly explains it.
+
+    One of n rounds in another state has at least a deviation of the distance of the states over sqrt(n); the
+    pooled deviation of like cases is at most half of that distance.
+    """
+    return len(case.values) >= ONE_STATE_ROUNDS and case.variance * len(case.values) < prior.variance
 
 
 def for_many(comparisons: int) -> float:
