@@ -28,6 +28,8 @@ from byteways.explain.checks.normal import read_normal
 from byteways.imported.reader import Found, Mistake
 from byteways.imported.value import ForeignValue, Hints, Operation, Unit
 from byteways.record.run_folder import RunFolder
+from byteways.simulate.library import load
+from byteways.simulate.topology import topology_of
 from byteways.topology import link_rates
 from byteways.topology.model import Topology
 from byteways.topology.nominal import nominal_topology
@@ -165,6 +167,14 @@ def test_what_is_not_compared_is_still_bounded() -> None:
     """Catches an impossible number that is excused by an unknown size."""
     told = verdict(replace(value(PROGRAM, 900e9, peers(), GIB), size_bytes=None))
     assert told.verdict == IMPOSSIBLE_NUMBER
+
+
+@pytest.mark.parametrize(("rate", "expected"), [(24e9, NORMAL_NUMBER), (9e9, LOW_NUMBER)])
+def test_an_unknown_domain_of_the_host_is_each_of_them(rate: float, expected: str) -> None:
+    """Catches copies from the host that are not judged on machines with several domains."""
+    host = replace(from_host(), source="?:pinned")
+    told = verdict(value(PROGRAM, rate, host, GIB), topology_of(load("jureca-a100")))
+    assert (told.verdict, told.differences, told.equal) == (expected, ("devices-unknown",), False)
 
 
 def test_a_fast_loop_over_small_arrays_is_of_a_cache() -> None:

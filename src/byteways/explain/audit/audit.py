@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from byteways.explain.audit.bound import NoBound, bound_of
+from byteways.explain.audit.bound import NoBound
 from byteways.explain.audit.causes import causes_of
 from byteways.explain.audit.expected import LEAST_JUDGED_BYTES, References, with_caches
 from byteways.explain.audit.odd import oddities
@@ -23,7 +23,7 @@ from byteways.explain.audit.verdict import (
     Bound,
 )
 from byteways.explain.checks.normal import Normal
-from byteways.imported.cases import CasesOfValue, OwnCase, cases_of
+from byteways.imported.cases import CasesOfValue, OwnCase
 from byteways.imported.reader import Found, Mistake
 from byteways.imported.value import ForeignValue
 from byteways.plan.limits import CLOCK_TOLERANCE
@@ -120,13 +120,13 @@ def _judged(value: ForeignValue, known: References, version: str) -> AuditedValu
         return replace(plain, reason="rate")
     if value.value <= 0:
         return replace(plain, reason="zero")
-    cases = cases_of(value, known.topology)
+    cases = known.cases(value)
     resolved = _NEARLY_EQUAL | ({"devices-unknown"} if len(cases.possible) == 1 else set())
     open_ones = [code for code in cases.differences if code not in resolved]
     other = [code for code in open_ones if code not in _STILL_BOUNDED]
     if other or not cases.possible:
         return replace(plain, reason=(other or ["no-case"])[0], differences=cases.differences)
-    own, bound = _highest(cases, known.topology)
+    own, bound = _highest(cases, known)
     counted = own.value_of(value)
     one = replace(
         plain,
@@ -138,9 +138,31 @@ def _judged(value: ForeignValue, known: References, version: str) -> AuditedValu
     )
     if isinstance(bound, Bound) and _exceeds(counted, bound, own, half_digit(value.text)):
         return replace(one, verdict=IMPOSSIBLE_NUMBER, causes=causes_of(value, own, counted, known))
+    if open_ones == ["devices-unknown"] and _one_end_known(value):
+        return _beside_each(one, cases, known, version)
     if open_ones:
         return replace(one, reason=open_ones[0])
     return _beside_expected(one, known, version, bound)
+
+
+def _one_end_known(value: ForeignValue) -> bool:
+    """Whether the output leaves out the domain of the host's memory alone."""
+    ends = value.operation.source, value.operation.destination
+    return sum(end.startswith("gpu") for end in ends) == 1
+
+
+def _beside_each(one: AuditedValue, cases: CasesOfValue, known: References, version: str) -> AuditedValue:
+    """Returns the verdict that holds whichever domain it was; expected if it is for one of them."""
+    each = [
+        _beside_expected(
+            replace(one, own=own, counted=own.value_of(one.value)), known, version, known.bound(own)
+        )
+        for own in cases.possible
+    ]
+    good = [told for told in each if told.verdict in (NORMAL_NUMBER, COUNTED_OTHERWISE)]
+    if good or len({told.verdict for told in each}) == 1:
+        return (good or each)[0]
+    return replace(one, reason="devices-unknown")
 
 
 def half_digit(text: str) -> float:
@@ -150,9 +172,9 @@ def half_digit(text: str) -> float:
     return 0.5 * 10.0 ** (int(exponent or 0) - decimals) / abs(float(text))
 
 
-def _highest(cases: CasesOfValue, topology: Topology) -> tuple[OwnCase, Bound | NoBound]:
+def _highest(cases: CasesOfValue, known: References) -> tuple[OwnCase, Bound | NoBound]:
     """Returns the possible case that allows most; one without a bound, if there is any."""
-    bounds = [(own, bound_of(topology, own)) for own in cases.possible]
+    bounds = [(own, known.bound(own)) for own in cases.possible]
     for own, bound in bounds:
         if isinstance(bound, NoBound):
             return own, bound

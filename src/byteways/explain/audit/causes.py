@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import log
 
-from byteways.explain.audit.bound import bound_of, in_caches
+from byteways.explain.audit.bound import in_caches
 from byteways.explain.audit.expected import HIGH_TOLERANCE, References
 from byteways.explain.audit.verdict import FROM_PEAK, Bound, Cause, Expected
 from byteways.imported.cases import OwnCase
@@ -76,7 +76,7 @@ def _fits(one: _Try, counted: float, known: References) -> Cause | None:
 def _target(own: OwnCase, known: References) -> Expected | None:
     """Returns what a corrected number has to be: what is expected, or a part of the nominal peak."""
     if found := known.expected(own):
-        bound = bound_of(known.topology, own)
+        bound = known.bound(own)
         return replace(found, most=min(found.most, bound.value)) if isinstance(bound, Bound) else found
     return _part_of_peak(own, known)
 
@@ -84,7 +84,7 @@ def _target(own: OwnCase, known: References) -> Expected | None:
 def _part_of_peak(own: OwnCase, known: References) -> Expected | None:
     """Returns the part of the nominal peak, or of a collective's bound, that slower ways reach as well."""
     if own.case.pattern in OF_ALL_RANKS:
-        bound = bound_of(known.topology, own)
+        bound = known.bound(own)
         rate = bound.value if isinstance(bound, Bound) else None
     else:
         rate = peak(known.topology, _plain(own.case)).bytes_per_s

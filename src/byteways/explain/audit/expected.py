@@ -9,13 +9,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log
 
-from byteways.explain.audit.verdict import FROM_NORMAL, FROM_PEAK, FROM_PUBLISHED, Expected
+from byteways.explain.audit.bound import NoBound, bound_of
+from byteways.explain.audit.verdict import FROM_NORMAL, FROM_PEAK, FROM_PUBLISHED, Bound, Expected
 from byteways.explain.checks.normal import SINGLE_FAILS_UP_TO, Normal
 from byteways.explain.checks.peak_reference import AT_LEAST, OVERHEAD_LIMITED_BELOW_BYTES
 from byteways.explain.results.index import Index
 from byteways.explain.results.repeatability import for_many, student
 from byteways.explain.two_runs.setting import setting_of_case
-from byteways.imported.cases import OwnCase
+from byteways.imported.cases import CasesOfValue, OwnCase, cases_of
+from byteways.imported.value import ForeignValue
 from byteways.plan.case import OF_ALL_RANKS, Case
 from byteways.plan.interfaces import INTERFACES, counts_as_stream
 from byteways.plan.peaks import peak
@@ -67,6 +69,9 @@ class References:
     def __init__(self, normal: Normal, topology: Topology) -> None:
         self._normal = normal
         self.topology = topology
+        self._found: dict[tuple[str, str, str], Expected | None] = {}  # a log repeats its cases
+        self._cases: dict[tuple[object, ...], CasesOfValue] = {}
+        self._bounds: dict[tuple[str, str], Bound | NoBound] = {}
         names = ("nccl", "rccl", "mpi")
         libraries = [{"library": name, "usable": True, "version": "any"} for name in names]
         self._index = Index(MachineAlone(topology, manifest={"libraries": libraries}))
@@ -78,7 +83,27 @@ class References:
             own: The case.
             version: Of the library between ranks, which is preferred.
         """
-        return self.of_machines(own, version) or self.of_peak(own)
+        key = own.case.case_id, own.counts, version
+        if key not in self._found:
+            self._found[key] = self.of_machines(own, version) or self.of_peak(own)
+        return self._found[key]
+
+    def cases(self, value: ForeignValue) -> CasesOfValue:
+        """Returns what a value is for us (imported/cases.py), whatever its number is."""
+        operation = value.operation
+        what = (operation.interface, operation.pattern, operation.executor, operation.ranks)
+        ends = operation.source, operation.destination, *operation.options.items()
+        key = (*what, *ends, value.unit.metric, value.counts, value.size_bytes, value.differences)
+        if key not in self._cases:
+            self._cases[key] = cases_of(value, self.topology)
+        return self._cases[key]
+
+    def bound(self, own: OwnCase) -> Bound | NoBound:
+        """Returns what no value of a case exceeds (bound.py)."""
+        key = own.case.case_id, own.metric
+        if key not in self._bounds:
+            self._bounds[key] = bound_of(self.topology, own)
+        return self._bounds[key]
 
     def of_machines(self, own: OwnCase, version: str = "", *, other_cpus: bool = False) -> Expected | None:
         """Returns what such machines give; None if there are none.
