@@ -19,6 +19,7 @@ from typer.models import ArgumentInfo
 from byteways import aliases, settings
 from byteways.cli.frame import VERBS, function_of
 from byteways.errors import BytewaysError
+from byteways.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS
 from byteways.plan import suite
 from byteways.plan.filter_keys import CASE_FIELDS, KEYS
 from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
@@ -236,6 +237,12 @@ def reason_codes_table() -> str:
     return table(("code", "why"), ((f"`{code}`", why) for code, why in rows))
 
 
+def foreign_formats_table() -> str:
+    """A row a format of other programs' outputs."""
+    rows = [(known.says, f"`{known.made_by}`") for known in (*TEXT_FORMATS, *DOCUMENT_FORMATS)]
+    return table(("output", "for example of"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "settings": settings_table,
     "recorded": recorded_list,
@@ -257,6 +264,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "reason-codes": reason_codes_table,
     "filters": filters_list,
     "commands": commands,
+    "foreign-formats": foreign_formats_table,
 }
 
 

@@ -170,7 +170,9 @@ def outputs_of_programs() -> list[Files]:
     """A file of each format and variant of the corpus, all damaged as text: logs hold documents of JSON."""
     corpus = Path(__file__).parents[1] / "tests/imported"
     kinds = (".txt", ".csv", ".json", ".jsonl")
-    found = (one for one in sorted(corpus.glob("*/*.*")) if one.suffix in kinds and one.name != "expected.json")
+    found = (
+        one for one in sorted(corpus.glob("*/*.*")) if one.suffix in kinds and one.name != "expected.json"
+    )
     return [{f"{one.stem}.txt": one.read_bytes()} for one in found]
 
 

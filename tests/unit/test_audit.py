@@ -25,7 +25,7 @@ from byteways.explain.audit.verdict import (
 )
 from byteways.explain.audit.wording_audit import audit_notes, explanation
 from byteways.explain.checks.normal import read_normal
-from byteways.imported.reader import Found, Mistake
+from byteways.imported.reader import Found, UnreadPlace
 from byteways.imported.value import ForeignValue, Hints, Operation, Unit
 from byteways.record.run_folder import RunFolder
 from byteways.simulate.library import load
@@ -196,7 +196,7 @@ def test_the_usual_size_of_a_program_is_assumed() -> None:
 def test_everything_is_plain_data() -> None:
     """Catches values that JSON cannot hold, and a verdict without a place in the counts."""
     values = [value(PROGRAM, rate, peers(), GIB) for rate in (390e9, 780e9, 20e9)]
-    read = ReadFile("log", (Found("test", 3, values),), (Mistake(9, "a row", "add it"),))
+    read = ReadFile("log", (Found("test", 3, values),), (UnreadPlace(9, "a row", "add it"),))
     found = audited([read], H100, NORMAL, machine="h100-x8", marks=["NOMINAL"])
     data = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert data["failed"] is True and sum(data["counts"].values()) == 3 == len(data["values"])

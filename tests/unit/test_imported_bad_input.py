@@ -6,7 +6,7 @@ import pytest
 
 from byteways.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS, DocumentFormat, TextFormat
 from byteways.imported.reading import mistake_in_number
-from byteways.imported.scan import Scan, scan_text
+from byteways.imported.scan import OutputsOfFile, scan_text
 from byteways.topology.foreign_text import FormatError
 from tests.imported.write import FOLDER, formats, variants
 
@@ -18,7 +18,7 @@ TEXTS = [
 ]
 
 
-def scanned(content: bytes) -> Scan:
+def scanned(content: bytes) -> OutputsOfFile:
     return scan_text(content.splitlines(keepends=True))
 
 

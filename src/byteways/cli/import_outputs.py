@@ -16,7 +16,7 @@ from byteways.errors import BytewaysError, ExitStatus
 if TYPE_CHECKING:
     from byteways.explain.audit.machine import AuditMachine
     from byteways.imported.records import ImportedRecords
-    from byteways.imported.scan import Scan
+    from byteways.imported.scan import OutputsOfFile
 
 #: Lines that could not be read that are printed of each file.
 MOST_MISTAKES = 5
@@ -65,7 +65,7 @@ def _method_version() -> int:
     return METHOD_CHANGES[-1][0]
 
 
-def _tell_mistakes(name: str, scan: Scan) -> int:
+def _tell_mistakes(name: str, scan: OutputsOfFile) -> int:
     """Prints what could not be read of a file. Returns how many lines and places that are."""
     found = [*scan.mistakes, *(mistake for output in scan.outputs for mistake in output.mistakes)]
     for mistake in found[:MOST_MISTAKES]:
@@ -77,7 +77,7 @@ def _tell_mistakes(name: str, scan: Scan) -> int:
 
 
 def _write(
-    out: Path | None, known: AuditMachine, made: ImportedRecords, read: list[tuple[str, Scan]]
+    out: Path | None, known: AuditMachine, made: ImportedRecords, read: list[tuple[str, OutputsOfFile]]
 ) -> Path:
     """Writes the run folder. Raises BytewaysError if it cannot be written; nothing is left of it then."""
     from byteways.imported.records import VALUES_FILE
@@ -122,13 +122,13 @@ def _write(
     return folder
 
 
-def _host(read: list[tuple[str, Scan]]) -> str:
+def _host(read: list[tuple[str, OutputsOfFile]]) -> str:
     """Returns the host that the outputs name, if it is one."""
     hosts = {host for _, scan in read for output in scan.outputs for host in output.hints.hosts}
     return hosts.pop() if len(hosts) == 1 else ""
 
 
-def _described(name: str, scan: Scan) -> dict[str, Any]:
+def _described(name: str, scan: OutputsOfFile) -> dict[str, Any]:
     """Returns a file as the manifest has it."""
     versions = dict.fromkeys(version for output in scan.outputs if (version := output.hints.version))
     return {
@@ -145,9 +145,8 @@ def _summarise(made: ImportedRecords, folder: Path) -> None:
     from byteways.imported.value import DIFFERENCES
 
     cases = len({record.case_id for record in made.records})
-    echo(
-        f"{count(len(made.lines), 'value')} read; {count(len(made.records), 'result')} of {count(cases, 'case')}"
-    )
+    results = f"{count(len(made.records), 'result')} of {count(cases, 'case')}"
+    echo(f"{count(len(made.lines), 'value')} read; {results}")
     for code, number in made.differences.most_common():
         echo(f"{count(number, 'value')} not comparable: {DIFFERENCES[code]}")
     echo(f"run: {folder}")

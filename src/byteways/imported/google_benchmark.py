@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from byteways.imported.reader import Found, Mistake
+from byteways.imported.reader import Found, UnreadPlace
 from byteways.imported.reading import add_hints, add_value, objects, text_of, written
 from byteways.imported.value import TIME_UNITS, ForeignValue, Operation, Unit
 from byteways.topology.foreign_text import FormatError
@@ -57,7 +57,7 @@ def read_google_benchmark(document: Mapping[str, Any], line: int) -> Found:
 def _read_entry(found: Found, entry: Mapping[str, Any], pointer: str) -> None:
     name = text_of(entry.get("name"))
     if entry.get("error_occurred"):
-        found.mistakes.append(Mistake(found.begins_at, f"{pointer}: {name[:80]} failed"))
+        found.mistakes.append(UnreadPlace(found.begins_at, f"{pointer}: {name[:80]} failed"))
         return
     statistic: str | None = "mean"
     if entry.get("run_type") == "aggregate":
@@ -69,7 +69,9 @@ def _read_entry(found: Found, entry: Mapping[str, Any], pointer: str) -> None:
     if time_unit in TIME_UNITS:
         cells.append(("real_time", Unit(time_unit)))
     elif "real_time" in entry:
-        found.mistakes.append(Mistake(found.begins_at, f"{pointer}: '{time_unit[:20]}' is no unit of time"))
+        found.mistakes.append(
+            UnreadPlace(found.begins_at, f"{pointer}: '{time_unit[:20]}' is no unit of time")
+        )
     for column, unit in cells:
         if column in entry:
             text = written(entry[column])

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from byteways.imported.nvbandwidth_tests import Cell, total_of, value_of
-from byteways.imported.reader import Found, Mistake
+from byteways.imported.reader import Found, UnreadPlace
 from byteways.imported.reading import ABSENT, add_hints, add_value, objects, text_of, written
 from byteways.imported.value import Unit
 from byteways.topology.foreign_text import FormatError
@@ -33,13 +33,13 @@ def read_nvbandwidth_json(document: Mapping[str, Any], line: int) -> Found:
         raise FormatError("'nvbandwidth' is not an object")
     _read_hints(found, content)
     if error := text_of(content.get("error")):
-        found.mistakes.append(Mistake(line, f"nvbandwidth failed: {error[:200]}"))
+        found.mistakes.append(UnreadPlace(line, f"nvbandwidth failed: {error[:200]}"))
     for number, test in enumerate(objects(content.get("testcases", []), "'testcases'")):
         pointer = f"/nvbandwidth/testcases/{number}"
         if "bandwidth_matrix" in test:
             _read_test(found, test, pointer, _version(content))
         elif error := text_of(test.get("error")):
-            found.mistakes.append(Mistake(line, f"{pointer}: {error[:200]}"))
+            found.mistakes.append(UnreadPlace(line, f"{pointer}: {error[:200]}"))
     return found
 
 
@@ -66,7 +66,9 @@ def _read_test(found: Found, test: Mapping[str, Any], pointer: str, version: tup
     name, matrix = text_of(test.get("name")), test["bandwidth_matrix"]
     unit = _UNIT.search(text_of(test.get("bandwidth_description")))
     if unit is None or not isinstance(matrix, list) or not all(isinstance(row, list) for row in matrix):
-        found.mistakes.append(Mistake(found.begins_at, f"{pointer}: a matrix without its unit or its rows"))
+        found.mistakes.append(
+            UnreadPlace(found.begins_at, f"{pointer}: a matrix without its unit or its rows")
+        )
         return
     parts = _parts_of(name, matrix)
     rows_of_part = len(matrix) // len(parts)

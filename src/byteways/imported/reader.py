@@ -11,7 +11,7 @@ from byteways.imported.value import ForeignValue, Hints
 
 
 @dataclass(frozen=True)
-class Mistake:
+class UnreadPlace:
     """A line or place that looks like a part of a known output and cannot be read."""
 
     line: int | None
@@ -27,7 +27,7 @@ class Found:
     begins_at: int  # line from 1
     values: list[ForeignValue] = field(default_factory=list)
     hints: Hints = field(default_factory=Hints)
-    mistakes: list[Mistake] = field(default_factory=list)
+    mistakes: list[UnreadPlace] = field(default_factory=list)
 
 
 class TextReader(Protocol):
@@ -40,11 +40,11 @@ class TextReader(Protocol):
     found: Found
 
     def take(self, line: Line) -> bool:
-        """Reads a line; False: it does not belong to this output. What cannot be read becomes a Mistake."""
+        """Reads a line; False: it does not belong to this output. What cannot be read is noted."""
         ...
 
     def end(self) -> None:
-        """The file ends here, or another output begins: a table that was cut is a Mistake."""
+        """The file ends here, or another output begins: a table that was cut is noted."""
         ...
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from byteways.imported.lines import Line
-from byteways.imported.reader import Found, Mistake
+from byteways.imported.reader import Found, UnreadPlace
 from byteways.imported.value import ForeignValue
 from byteways.topology.foreign_text import FormatError
 
@@ -62,7 +62,7 @@ class Reading(ABC):
 
     def refuse(self, line: int | None, what: str, hint: str = "") -> None:
         """Notes a mistake."""
-        self.found.mistakes.append(Mistake(line, what, hint))
+        self.found.mistakes.append(UnreadPlace(line, what, hint))
 
     def add(self, value: ForeignValue) -> bool:
         """Adds a value, or a mistake if its number is none.
@@ -84,7 +84,7 @@ def add_value(found: Found, value: ForeignValue) -> bool:
         found.values.append(value)
         return True
     place = "" if value.pointer is None else f"{value.pointer}: "
-    found.mistakes.append(Mistake(value.line, place + wrong[0], wrong[1]))
+    found.mistakes.append(UnreadPlace(value.line, place + wrong[0], wrong[1]))
     return False
 
 

@@ -15,7 +15,7 @@ from byteways.errors import BytewaysError
 from byteways.files import MOST_LINES_BYTES, lines_of
 from byteways.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS, TextFormat
 from byteways.imported.lines import Line, lines_of_log
-from byteways.imported.reader import Found, Mistake, TextReader
+from byteways.imported.reader import Found, TextReader, UnreadPlace
 from byteways.system_errors import unusable
 from byteways.topology.foreign_text import FormatError
 
@@ -59,14 +59,14 @@ class _Process:
 
 
 @dataclass
-class Scan:
+class OutputsOfFile:
     """What a file contains."""
 
     outputs: list[Found] = field(default_factory=list)
-    mistakes: list[Mistake] = field(default_factory=list)  # outside any output
+    mistakes: list[UnreadPlace] = field(default_factory=list)  # outside any output
 
 
-def read_outputs(path: Path) -> Scan:
+def read_outputs(path: Path) -> OutputsOfFile:
     """Reads all outputs in a file.
 
     Raises:
@@ -94,7 +94,7 @@ def formats_hint() -> str:
     return f"byteways reads {', '.join(names)}"
 
 
-def scan_text(content: Iterable[bytes]) -> Scan:
+def scan_text(content: Iterable[bytes]) -> OutputsOfFile:
     """Reads all outputs of a log.
 
     Args:
@@ -103,7 +103,7 @@ def scan_text(content: Iterable[bytes]) -> Scan:
     Raises:
         FormatError: It is no text.
     """
-    found, processes = Scan(), dict[str, _Process]()
+    found, processes = OutputsOfFile(), dict[str, _Process]()
     for line in lines_of_log(content):
         process = processes.setdefault(line.prefix, _Process())
         if process.document is not None:
@@ -126,11 +126,11 @@ def scan_text(content: Iterable[bytes]) -> Scan:
             process.reader.end()
         if process.document is not None:
             what = "the document of JSON that begins here has no end: it was cut"
-            found.mistakes.append(Mistake(process.document.begins_at, what))
+            found.mistakes.append(UnreadPlace(process.document.begins_at, what))
     return found
 
 
-def _take_part(process: _Process, text: str, found: Scan) -> None:
+def _take_part(process: _Process, text: str, found: OutputsOfFile) -> None:
     """Adds a line to the document of a process, and reads the document if it ends."""
     document = process.document
     assert document is not None
@@ -143,7 +143,7 @@ def _take_part(process: _Process, text: str, found: Scan) -> None:
         output = _read_document("\n".join(document.parts), document.begins_at)
     except ValueError as error:  # FormatError is one
         line = error.line if isinstance(error, FormatError) and error.line else document.begins_at
-        found.mistakes.append(Mistake(line, str(error)))
+        found.mistakes.append(UnreadPlace(line, str(error)))
         return
     found.outputs.append(output)
 
@@ -184,8 +184,10 @@ def _goes_on(process: _Process, known: TextFormat, line: Line) -> bool:
     )
 
 
-def _note_headless(process: _Process, line: Line, found: Scan) -> None:
+def _note_headless(process: _Process, line: Line, found: OutputsOfFile) -> None:
     if process.headless_at is None and _ROW.match(line.text):
         process.headless_at = line.number
         hint = "add the lines that the program prints before its table"
-        found.mistakes.append(Mistake(line.number, "a row of numbers without the header of its table", hint))
+        found.mistakes.append(
+            UnreadPlace(line.number, "a row of numbers without the header of its table", hint)
+        )

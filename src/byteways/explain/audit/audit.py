@@ -24,7 +24,7 @@ from byteways.explain.audit.verdict import (
 )
 from byteways.explain.checks.normal import Normal
 from byteways.imported.cases import CasesOfValue, OwnCase
-from byteways.imported.reader import Found, Mistake
+from byteways.imported.reader import Found, UnreadPlace
 from byteways.imported.value import ForeignValue
 from byteways.plan.limits import CLOCK_TOLERANCE
 from byteways.topology.model import Topology
@@ -52,7 +52,7 @@ class ReadFile:
 
     name: str
     outputs: tuple[Found, ...]
-    mistakes: tuple[Mistake, ...] = ()  # outside any output
+    mistakes: tuple[UnreadPlace, ...] = ()  # outside any output
 
 
 def audited(
@@ -75,7 +75,7 @@ def audited(
     known = References(normal, with_caches(topology))
     outputs: list[AuditedOutput] = []
     values: list[tuple[int, ForeignValue]] = []
-    mistakes: list[tuple[str, Mistake]] = []
+    mistakes: list[tuple[str, UnreadPlace]] = []
     versions: list[str] = []
     for file in files:
         mistakes += ((file.name, one) for one in file.mistakes)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from byteways.imported.cases import OwnCase
-from byteways.imported.reader import Mistake
+from byteways.imported.reader import UnreadPlace
 from byteways.imported.value import ForeignValue
 
 IMPOSSIBLE_NUMBER, LOW_NUMBER, ODD_NUMBER, HIGH_NUMBER = "impossible", "low", "odd", "high"
@@ -183,7 +183,7 @@ class Audit:
     marks: tuple[str, ...]  # lines above everything: nominal, simulated
     outputs: tuple[AuditedOutput, ...]
     values: tuple[AuditedValue, ...]  # in the order of the files
-    mistakes: tuple[tuple[str, Mistake], ...] = field(default=())  # with their files
+    mistakes: tuple[tuple[str, UnreadPlace], ...] = field(default=())  # with their files
 
     @cached_property
     def counts(self) -> dict[str, int]:
