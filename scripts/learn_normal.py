@@ -25,7 +25,8 @@ from byteways.explain.checks.learning import learned  # noqa: E402
 from byteways.explain.checks.normal import NORMAL_FILE, Normal, NormalSetting, ReferenceMachine, Sample  # noqa: E402
 from byteways.explain.results.index import Index  # noqa: E402
 from byteways.explain.two_runs.setting import family_of, setting_of  # noqa: E402
-from byteways.plan.case import Case, Flow, PlannedCase  # noqa: E402
+from byteways.imported.cases import transfer  # noqa: E402
+from byteways.plan.case import PlannedCase  # noqa: E402
 from byteways.record.record import Record  # noqa: E402
 from byteways.record.run_folder import RunFolder  # noqa: E402
 from byteways.run.conduct.recording import record_without_values  # noqa: E402
@@ -72,13 +73,8 @@ def usable(value: PublishedValue) -> bool:
 
 def record_of(value: PublishedValue) -> Record:
     """The case of a published value."""
-    there = Flow(value.source, value.destination, value.executor)
-    flows: tuple[Flow, ...] = (there,)
-    if value.pattern == "bidirectional":
-        back = value.destination.device if value.executor == value.source.device else value.source.device
-        flows = (there, Flow(value.destination, value.source, back))
-    size = value.size_bytes or 0
-    case = Case(value.method, value.pattern, flows, size, environment=dict(value.environment))
+    ends, size = (value.source, value.destination), value.size_bytes or 0
+    case = transfer(value.method, value.pattern, ends, value.executor, size, value.environment)
     planned = PlannedCase(case, "published", 0, 1.0, 0.01)
     return record_without_values(planned, 1, "skipped", "published")
 

@@ -75,6 +75,12 @@ ROOMS = (
         ("simulate", "plan", "topology"),
     ),
     Room(
+        "imported",
+        "outputs of other programs: one reader a format, one registry, one form of a value; their cases and "
+        "records",
+        ("record", "plan", "topology"),
+    ),
+    Room(
         "run.shared",
         "what conductor and worker both need: protocol, launchers, health of hosts",
         (*_RECORDED, CORE),
@@ -133,6 +139,14 @@ ROOMS = (
         ("explain.subjects", "explain.two_runs", "explain.bottlenecks", *_CLAIMS),
     ),
     Room(
+        "explain.audit",
+        "verdicts on numbers that other programs printed",
+        (
+            *("explain.checks", "explain.subjects", "explain.two_runs", "explain.display", "imported"),
+            *("simulate", *_RESULTS),
+        ),
+    ),
+    Room(
         "explain",
         "all findings, topics and tables of a run; the node as a matrix",
         (
@@ -155,7 +169,7 @@ ROOMS = (
         "one verb per file",
         (
             *("doctor", "report", "explain", "run.hosts", "run.conduct", "run.shared"),
-            *("studies", "simulate", *_RECORDED, CORE),
+            *("imported", "studies", "simulate", *_RECORDED, CORE),
         ),
     ),
     Room(

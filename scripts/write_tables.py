@@ -6,7 +6,6 @@ tests/unit/test_docs.py fails while a page and the code differ.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
 import sys
@@ -18,8 +17,9 @@ from typing import Any, get_args, get_type_hints
 from typer.models import ArgumentInfo
 
 from byteways import aliases, settings
-from byteways.cli.frame import VERBS
+from byteways.cli.frame import VERBS, function_of
 from byteways.errors import BytewaysError
+from byteways.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS
 from byteways.plan import suite
 from byteways.plan.filter_keys import CASE_FIELDS, KEYS
 from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
@@ -203,7 +203,7 @@ def commands() -> str:
 
 
 def command(verb: str, summary: str) -> str:
-    function = getattr(importlib.import_module(f"byteways.cli.{verb}"), verb)
+    function = function_of(verb)
     hints = get_type_hints(function, include_extras=True)
     usage, rows = ["byteways", verb], []
     for name, parameter in inspect.signature(function).parameters.items():
@@ -237,6 +237,12 @@ def reason_codes_table() -> str:
     return table(("code", "why"), ((f"`{code}`", why) for code, why in rows))
 
 
+def foreign_formats_table() -> str:
+    """A row a format of other programs' outputs."""
+    rows = [(known.says, f"`{known.made_by}`") for known in (*TEXT_FORMATS, *DOCUMENT_FORMATS)]
+    return table(("output", "for example of"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "settings": settings_table,
     "recorded": recorded_list,
@@ -258,6 +264,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "reason-codes": reason_codes_table,
     "filters": filters_list,
     "commands": commands,
+    "foreign-formats": foreign_formats_table,
 }
 
 

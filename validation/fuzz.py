@@ -1,4 +1,5 @@
-"""Feeds damaged and hostile files to the readers: suites, machine models, studies, run folders, topologies.
+"""Feeds damaged and hostile files to the readers: suites, machine models, studies, run folders, topologies,
+outputs of other programs.
 
     python validation/fuzz.py --minutes 1
     python validation/fuzz.py --case model:812 --keep finds    # one case again, its files kept
@@ -161,7 +162,32 @@ def targets(work: Path) -> list[Target]:
             partial(read_checked, run),
         ),
         Target("topology", topologies, read_topology),
+        Target("outputs", outputs_of_programs(), partial(read_foreign, run)),
     ]
+
+
+def outputs_of_programs() -> list[Files]:
+    """A file of each format and variant of the corpus, all damaged as text: logs hold documents of JSON."""
+    corpus = Path(__file__).parents[1] / "tests/imported"
+    kinds = (".txt", ".csv", ".json", ".jsonl")
+    found = (
+        one for one in sorted(corpus.glob("*/*.*")) if one.suffix in kinds and one.name != "expected.json"
+    )
+    return [{f"{one.stem}.txt": one.read_bytes()} for one in found]
+
+
+def read_foreign(run: RunFolder, folder: Path) -> None:
+    """An output of another program as `import` and `audit` read it."""
+    from byteways.explain.audit.audit import ReadFile, audited
+    from byteways.explain.checks.normal import read_normal
+    from byteways.imported.records import imported_records
+    from byteways.imported.scan import read_outputs
+
+    file = next(folder.iterdir())
+    found = read_outputs(file)
+    imported_records([(str(file), found.outputs)], run.topology, 1)
+    read = ReadFile(str(file), tuple(found.outputs), tuple(found.mistakes))
+    json.dumps(audited([read], run.topology, read_normal(None), machine="it").to_json(), allow_nan=False)
 
 
 def read_run(folder: Path) -> None:

@@ -38,6 +38,8 @@ NAVIGATION = {
         "guides/ask",
         "guides/compare",
         "guides/check",
+        "guides/audit",
+        "guides/other-tools",
         "guides/python",
         "guides/notebook",
         "guides/scattered-blocks",

@@ -12,9 +12,9 @@ from typing import Any
 
 from byteways.plan.case import Case, Flow, PlannedCase
 from byteways.record.record import SCHEMA_VERSION, Record
+from byteways.record.requested import request_fields
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
-from byteways.run.conduct.recording import request_fields
 from byteways.topology.model import Cache, Device, Link, Topology
 from tests.changed import replace
 

@@ -8,8 +8,8 @@ from typing import Any
 from byteways.explain.studies.value_lookup import Sheet
 from byteways.plan.case import Case, Flow, PlannedCase
 from byteways.record.record import Record
+from byteways.record.requested import request_fields
 from byteways.record.times import Times
-from byteways.run.conduct.recording import request_fields
 from byteways.simulate import load as load_machine
 from byteways.simulate.topology import topology_of
 from byteways.studies.study import Study

@@ -8,7 +8,8 @@ import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
 from byteways.record.record import Record
-from byteways.run.conduct.recording import record_without_values, request_fields
+from byteways.record.requested import request_fields
+from byteways.run.conduct.recording import record_without_values
 from byteways.simulate import load, names
 from byteways.simulate.basis import rests_on
 from byteways.simulate.model import MachineModel, SourcedValue

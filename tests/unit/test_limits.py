@@ -20,8 +20,9 @@ from byteways.plan.limits import excess, excess_of_pages, limit
 from byteways.record import warnings
 from byteways.record.physical import judged, judged_all
 from byteways.record.record import Record
+from byteways.record.requested import request_fields
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.recording import measured_record, request_fields
+from byteways.run.conduct.recording import measured_record
 from byteways.topology.model import Device, Link, Topology
 from scripts.unpack_examples import recorded
 from tests.changed import replace

@@ -22,6 +22,8 @@ ALLOWED = {
     "nvlink_errors": "a field of every record",
     "nvlink_data_tx_bytes": "counted by records as nvlink_errors is",
     "nvlink_data_rx_bytes": "counted by records as nvlink_errors is",
+    "rocm_bandwidth_test": "the name of a program whose logs are read",
+    "RocmBandwidthTestReader": "the name of a program whose logs are read",
     "cuda": "torch's own name of its GPU module, whoever made the GPU",
     "CUDA": "the aliases' column of that vendor's names",
     "HIP": "the aliases' column of that vendor's names",

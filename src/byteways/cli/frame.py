@@ -32,6 +32,8 @@ VERBS_BY_TASK = {
         "compare": "Compare runs, case by case or by link class.",
         "advise": "Write thresholds for scattered blocks, for other programs.",
         "check": "Check a run against what is normal, a run, peaks or limits.",
+        "import": "Turn outputs of other programs into a run folder.",
+        "audit": "Judge numbers of other programs: possible, normal, low or odd.",
         "show": "Show the results of a run.",
         "report": "Rewrite the HTML report of a run.",
         "export": "Export the results of a run as CSV, Parquet or JSON.",
@@ -42,6 +44,9 @@ VERBS_BY_TASK = {
     },
 }
 VERBS = {verb: summary for verbs in VERBS_BY_TASK.values() for verb, summary in verbs.items()}
+
+#: Modules, and their functions, of verbs that are words of Python.
+_MODULES = {"import": "import_outputs"}
 
 #: Typer's exception for wrong usage; Typer 0.12 takes it from Click, later versions have their own.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -68,11 +73,16 @@ class VerbGroup(TyperGroup):
         return name, None if command is None else load_verb(str(name)), rest
 
 
+def function_of(name: str) -> Any:
+    """Returns the function of a verb from its module."""
+    own = _MODULES.get(name, name)
+    return getattr(importlib.import_module(f"byteways.cli.{own}"), own)
+
+
 def load_verb(name: str) -> Any:
-    """Returns the command of a verb from its module."""
-    module = importlib.import_module(f"byteways.cli.{name}")
+    """Returns the command of a verb."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS)
-    app.command(name)(getattr(module, name))
+    app.command(name)(function_of(name))
     return typer.main.get_command(app)
 
 

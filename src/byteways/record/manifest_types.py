@@ -99,6 +99,14 @@ class MemoryTrial(TypedDict):
     reason: str | None  # why it is not taken
 
 
+class ImportedFile(TypedDict):
+    name: str
+    formats: list[str]  # of its outputs
+    values: int
+    versions: list[str]  # of the programs
+    mistakes: int  # lines and places that could not be read
+
+
 class Manifest(TypedDict):
     """`run.json`."""
 
@@ -127,11 +135,13 @@ class Manifest(TypedDict):
     environment: dict[str, str]
     fingerprint: ManifestFingerprint
     memory_trials: list[MemoryTrial]  # of runs in which a library between ranks got memory of GPUs
+    imported: list[ImportedFile]  # of a run of values that other programs printed
 
 
 #: Optional fields of this schema version: `study` exists only in runs of a study, `sample` only in runs on
-#: large machines, `memory_trials` only where there were some; early runs lack the others.
-OPTIONAL_FIELDS = ("study", "sample", "machine_model", "build", "unusable_gpus", "memory_trials")
+#: large machines, `memory_trials` only where there were some, `imported` only in imported runs; early runs
+#: lack the others.
+OPTIONAL_FIELDS = ("study", "sample", "machine_model", "build", "unusable_gpus", "memory_trials", "imported")
 #: Fields without which a run cannot be read or resumed.
 NEEDED = ("state", "suite", "options", "planned", "topology", "fingerprint")
 

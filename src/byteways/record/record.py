@@ -96,6 +96,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     # of a simulated record
     simulated: bool | None = None
     rests_on: list[str] | None = None  # kinds of the model's numbers: "assumed", "nominal", "fitted"
+    # of a value that another program printed: program, version, test, column, text, unit, statistic, place
+    imported: dict[str, Any] | None = None
     # how it is known
     engine: str | None = None
     engine_evidence: str | None = None  # a sentence; what readers need of it is in `evidence`

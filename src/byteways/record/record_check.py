@@ -129,7 +129,7 @@ def _about_outcome(record: Record) -> str:
     if not 0 <= record.round < 2**31:
         return "round is out of range"
     if record.status in _WITH_FIGURES:
-        if record.time_ns is None:
+        if record.time_ns is None and record.imported is None:  # another program prints one number
             return "it was measured and has no time"
         figure = (
             record.bandwidth_bytes_per_s if metric_of(record.interface) == "bandwidth" else record.latency_ns

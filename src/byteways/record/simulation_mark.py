@@ -45,10 +45,12 @@ class Voice:
 
 MEASURED = Voice("measure", "measured", "measures", "measurement", simulated=False)
 SIMULATED = Voice("simulate", "simulated", "simulates", "simulation", simulated=True)
+#: Of values that other programs printed.
+IMPORTED = Voice("import", "imported", "imports", "imported value", simulated=False)
 
 
 def voice_of(manifest: Mapping[str, Any]) -> Voice:
-    return voice(is_simulated(manifest))
+    return IMPORTED if is_imported(manifest) else voice(is_simulated(manifest))
 
 
 def voice(simulated: bool) -> Voice:
@@ -57,6 +59,11 @@ def voice(simulated: bool) -> Voice:
 
 def is_simulated(manifest: Mapping[str, Any]) -> bool:
     return bool(manifest.get("simulated"))
+
+
+def is_imported(manifest: Mapping[str, Any]) -> bool:
+    """Whether other programs measured what the run holds."""
+    return manifest.get("imported") is not None
 
 
 def model_of(manifest: Mapping[str, Any]) -> str:
@@ -78,7 +85,10 @@ def mark(name: str, faults: Sequence[str] = ()) -> str:
 
 
 def mark_of(manifest: Mapping[str, Any]) -> str:
-    """Returns the line above every table of this run, '' if it was measured."""
+    """Returns the line above every table of this run, '' if byteways measured it."""
+    if is_imported(manifest):
+        formats = dict.fromkeys(name for file in manifest["imported"] for name in file["formats"])
+        return f"IMPORTED from outputs of {', '.join(formats)} (not measured by byteways)"
     faults = (manifest.get("machine_model") or {}).get("faults") or ()
     return mark(model_of(manifest), faults) if is_simulated(manifest) else ""
 

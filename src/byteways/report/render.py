@@ -78,21 +78,21 @@ def render(page: Page, records: str) -> str:
         page: What is on it.
         records: From `packed_records`.
     """
-    environment = _environment()
+    environment = page_environment()
     template = environment.get_template("report.html.j2")
     return template.render(
         page=page,
         interfaces=list(INTERFACES.items()),
         rule=RULE,
-        style=_asset("page.css"),
-        script=_asset("page.js"),
-        axes=_asset("axes.js"),
-        chart=_asset("chart.js"),
-        parts=_asset("parts.js"),
-        explore=_asset("explore.js"),
+        style=asset("page.css"),
+        script=asset("page.js"),
+        axes=asset("axes.js"),
+        chart=asset("chart.js"),
+        parts=asset("parts.js"),
+        explore=asset("explore.js"),
         explorer_json=script_json(page.explorer.data) if page.explorer else "",
-        save=_asset("save.js"),
-        records=_asset("records.js"),
+        save=asset("save.js"),
+        records=asset("records.js"),
         records_packed=records,
         tips=Deferred(),
         later=Deferred(),
@@ -103,26 +103,26 @@ def render(page: Page, records: str) -> str:
 def render_compared(page: ComparedPage) -> str:
     """The HTML text of the page on two runs."""
     return (
-        _environment()
+        page_environment()
         .get_template("compared.html.j2")
         .render(
             page=page,
             headings=HEADINGS,
-            style=_asset("page.css"),
-            own_style=_asset("compared.css"),
-            script=_asset("page.js"),
-            axes=_asset("axes.js"),
-            chart=_asset("chart.js"),
-            parts=_asset("parts.js"),
-            own_script=_asset("compared.js"),
-            save=_asset("save.js"),
+            style=asset("page.css"),
+            own_style=asset("compared.css"),
+            script=asset("page.js"),
+            axes=asset("axes.js"),
+            chart=asset("chart.js"),
+            parts=asset("parts.js"),
+            own_script=asset("compared.js"),
+            save=asset("save.js"),
             charts=Deferred(),
             map_json=script_json(page.map),
         )
     )
 
 
-def _environment() -> Environment:
+def page_environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -149,7 +149,7 @@ def _shown(value: Any) -> Any:
     return visible(value) if type(value) is str else value
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     """Returns an asset; a script without its lines of comment, which no reader of a page needs."""
     text = (resources.files("byteways.report") / "assets" / name).read_text(encoding="utf-8")
     return _COMMENT_LINE.sub("", text) if name.endswith(".js") else text

@@ -171,6 +171,7 @@ def checked(
             allow_missing=question.allow_missing,
             mixed=question.mixed,
             own=path is not None,
+            least_rounds=not index.imported,
         )
     blamed = blamed_in(index.manifest, index.records)
     cases = tuple(

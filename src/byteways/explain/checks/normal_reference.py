@@ -123,7 +123,7 @@ def _obstacle(cell: Result, keys: Mapping[str, str | None], normal: Normal, leas
     one = normal.settings[key]
     if record.counts != one.counts:
         return f"other count: {record.counts} and {one.counts}"
-    if one.timed_by is not None and record.timed_by != one.timed_by:
+    if one.timed_by is not None and record.imported is None and record.timed_by != one.timed_by:
         return f"other timer: {record.timed_by} and {one.timed_by}"
     if record.method_version < since(record):
         return f"measured by method {record.method_version}; comparable since {since(record)}"

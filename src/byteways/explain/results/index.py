@@ -10,7 +10,7 @@ from byteways.explain.results import selection, summary
 from byteways.explain.results.obstacles import WarningGroup, warning_groups
 from byteways.explain.results.summary import RecordedRun, Result, group_by
 from byteways.record.record import Record
-from byteways.record.simulation_mark import Voice, is_simulated, voice_of
+from byteways.record.simulation_mark import Voice, is_imported, is_simulated, voice_of
 from byteways.topology.model import Topology
 
 Value = TypeVar("Value")
@@ -36,6 +36,11 @@ class Index:
     @cached_property
     def simulated(self) -> bool:
         return is_simulated(self.manifest)
+
+    @cached_property
+    def imported(self) -> bool:
+        """Whether other programs measured its values."""
+        return is_imported(self.manifest)
 
     @cached_property
     def voice(self) -> Voice:

@@ -163,9 +163,8 @@ def few_rounds(index: Index) -> Iterator[Finding]:
         return
     results = f"{len(few)} of {count(len(index.cells), 'result')}"
     title = f"{results} {index.voice.measured} in fewer than {LEAST_ROUNDS} rounds"
-    detail = (
-        "They are in the tables but not ranked, because differences between rounds are unknown. "
-        "Allow more time (--budget)."
+    detail = "They are in the tables but not ranked, because differences between rounds are unknown. " + (
+        "Import several outputs of each program." if index.imported else "Allow more time (--budget)."
     )
     yield notice(title, detail, Priority.FEW_ROUNDS)
 

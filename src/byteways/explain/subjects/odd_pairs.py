@@ -156,14 +156,14 @@ def _gap(ordered: Sequence[Result]) -> int:
     places = range(1, len(ordered) - LEAST_FAST + 1)
     for start in sorted(places, key=lambda place: ordered[place - 1].value / ordered[place].value):
         slow, fast = ordered[:start], ordered[start:]
-        if _apart([cell.value for cell in slow], [cell.value for cell in fast]):
+        if apart([cell.value for cell in slow], [cell.value for cell in fast]):
             claim = compare(pool(slow), pool(fast), kind="odd", ways=len(ordered), match=None)
             if claim.trails and claim.unanimous:
                 return start
     return 0
 
 
-def _apart(slow: Sequence[float], fast: Sequence[float]) -> bool:
+def apart(slow: Sequence[float], fast: Sequence[float]) -> bool:
     """Whether the slower of these ascending rates are a group, or few outliers far below the others."""
     gap = fast[0] - slow[-1]
     if gap >= GROUP_GAP * fast[0] and gap >= _span(fast) + _span(slow[::-1]):

@@ -201,10 +201,13 @@ def matched(first: Index, second: Index) -> tuple[list[tuple[Result, Result]], d
 
 def _unlike(one: Result, two: Result) -> str:
     """Returns why two results of a case are not compared; '' if they are."""
+    imported = one.record.imported is not None or two.record.imported is not None
     methods = one.record.method_version, two.record.method_version
-    if method_changed(one.record, *methods):
+    if not imported and method_changed(one.record, *methods):
         return f"other method version: {methods[0]} and {methods[1]}"
     for what, read in _DEFINED.items():
+        if imported and what == "timer":  # of another program: it is a part of its method
+            continue
         if read(one.record) != read(two.record):
             return f"other {what}: {read(one.record)} and {read(two.record)}"
     if not (one.ranked and two.ranked):

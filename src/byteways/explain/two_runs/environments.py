@@ -11,7 +11,7 @@ from byteways.plan.case import Case
 from byteways.plan.legality.executors import libraries_of
 from byteways.record.libraries import RANK_LIBRARIES, version_of
 from byteways.record.record import Record
-from byteways.record.simulation_mark import is_simulated, model_of
+from byteways.record.simulation_mark import model_of, voice_of
 from byteways.topology.model import Topology
 
 
@@ -80,7 +80,7 @@ def _properties(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, known in RANK_LIBRARIES.items():
         yield known, str(told.get(name, {}).get("version") or "")
     model = manifest.get("machine_model") or {}
-    yield "kind", "simulated" if is_simulated(manifest) else "measured"
+    yield "kind", voice_of(manifest).measured
     yield "machine model", f"{model_of(manifest)} {model.get('digest', '')}".strip()
     yield "injected faults", ", ".join(model.get("faults") or ())
     yield "seed of the noise", str(model.get("seed", ""))

@@ -62,13 +62,17 @@ def method_changed(record: Record, one: int, two: int) -> bool:
 
 
 def setting_of(run: Index, record: Record) -> str | None:
-    """Returns the setting of a case as text; None if part of it is not known.
+    """Returns the setting of a record's case as text; None if part of it is not known."""
+    return setting_of_case(run, Case.from_json(record.definition))
+
+
+def setting_of_case(run: Index, case: Case) -> str | None:
+    """Returns the setting of a case on a run's machine as text; None if part of it is not known.
 
     Between hosts that is the network, and in runs that did not record it the MPI library.
 
     Devices are renamed in order of appearance, so that gpu2>gpu3 has the setting of gpu0>gpu1.
     """
-    case = Case.from_json(record.definition)
     known = set(run.topology.names())
     if case.hosts or not known.issuperset(case.devices):
         return None

@@ -11,8 +11,8 @@ from byteways.plan.reasons import NO_ANSWER, WORKER_LOST
 from byteways.record.blame import FailureBlame
 from byteways.record.physical import judged
 from byteways.record.record import RECORD_FIELDS, Record
+from byteways.record.requested import request_fields
 from byteways.record.samples import Samples, of_outcome
-from byteways.simulate.basis import rests_on
 from byteways.simulate.model import MachineModel
 from byteways.topology.model import Topology
 
@@ -21,25 +21,6 @@ _FIELDS = {*RECORD_FIELDS}
 WORKER_STATUSES = ("measured", "failed", "corrupt", "skipped")
 #: Codes of the reason by the status of a case whose worker did not answer.
 _CODES = {"lost": WORKER_LOST, "timeout": NO_ANSWER}
-
-
-def request_fields(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, Any]:
-    """Returns the request fields of a record; if simulated, also the model and what the value rests on."""
-    case = planned.case
-    identity = case.identity()
-    return {
-        "case_id": case.case_id,
-        "round": planned.round,
-        "sweep": planned.sweep,
-        "category": case.category,
-        "executor": ",".join(case.executors),
-        "access": case.access,
-        "path": case.path,
-        "source": str(case.flows[0].source),
-        "destination": str(case.flows[0].destination),
-        **identity,
-        **({"simulated": True, "rests_on": rests_on(case, model)} if model else {}),
-    }
 
 
 def record_without_values(

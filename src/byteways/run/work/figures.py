@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from byteways.plan.case import OF_ALL_RANKS, Case
+from byteways.plan.collective_counts import bus_factor
 from byteways.plan.interface_rows import BARRIER
 from byteways.plan.interfaces import APPLICATIONS, INTERFACES, MULTI_PAIR, counts_as_stream, metric_of
 from byteways.record.times import Times
@@ -17,19 +18,6 @@ if TYPE_CHECKING:
 
 #: Digits kept of a sample: 1e-6 is far below any timer's resolution over any batch.
 SIGNIFICANT = 7
-#: Ratio of bus to algorithm bandwidth for n ranks, as (a, b) of a · (n - b) / n: nccl-tests,
-#: doc/PERFORMANCE.md.
-_BUS = {
-    "allreduce": (2, 1),
-    **dict.fromkeys(("allgather", "reduce-scatter", "alltoall", "gather", "scatter"), (1, 1)),
-    **dict.fromkeys(("broadcast", "reduce"), (1, 0)),
-}
-
-
-def bus_factor(pattern: str, ranks: int) -> float:
-    """Returns the ratio of bus to algorithm bandwidth as nccl-tests defines it."""
-    times, without = _BUS[pattern]
-    return times * (ranks - without) / ranks
 
 
 def of_all_ranks(pattern: str, ranks: int, bytes_per_s: float) -> Outcome:

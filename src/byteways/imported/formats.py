@@ -1,0 +1,116 @@
+"""Outputs of other programs: one row a format, recognised by content, one reader a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from byteways.imported.babelstream import BabelStreamReader
+from byteways.imported.bandwidth_test import BandwidthTestReader
+from byteways.imported.google_benchmark import read_google_benchmark
+from byteways.imported.google_benchmark_csv import GoogleBenchmarkCsvReader
+from byteways.imported.gpu_fryer import GpuFryerReader
+from byteways.imported.imb import ImbReader
+from byteways.imported.lines import Line
+from byteways.imported.nccl_inspector import read_nccl_inspector
+from byteways.imported.nccl_tests import NcclTestsReader
+from byteways.imported.nccl_tests_json import read_nccl_tests_json
+from byteways.imported.nvbandwidth import NvbandwidthReader
+from byteways.imported.nvbandwidth_json import read_nvbandwidth_json
+from byteways.imported.osu import OsuReader
+from byteways.imported.p2p_bandwidth_latency import P2pReader
+from byteways.imported.perftest import PerftestReader
+from byteways.imported.reader import DocumentReader, TextReader
+from byteways.imported.reading import Reading
+from byteways.imported.rocm_bandwidth_test import RocmBandwidthTestReader
+from byteways.imported.stream_text import StreamReader
+from byteways.imported.superbench import read_superbench
+from byteways.imported.transferbench import TransferBenchReader
+from byteways.imported.ucx_perftest import UcxPerftestReader
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """A table in text, which may be one of several in a log."""
+
+    name: str
+    says: str  # for messages
+    made_by: str  # a command that writes such an output
+    begins: re.Pattern[str]  # matches, from its beginning, the first line of such an output alone
+    reader: Callable[[Line], TextReader]  # gets that line, too
+
+
+@dataclass(frozen=True)
+class DocumentFormat:
+    """A document of JSON, or lines of such documents; text of launchers may come before it."""
+
+    name: str
+    says: str
+    made_by: str
+    keys: frozenset[str]  # of its outermost object, which together only such a document has
+    reader: DocumentReader
+
+
+def _text(reader: type[Reading], says: str, made_by: str) -> TextFormat:
+    return TextFormat(reader.name, says, made_by, reader.begins, reader)
+
+
+#: In order of precedence; the beginnings exclude each other.
+TEXT_FORMATS: tuple[TextFormat, ...] = (
+    _text(OsuReader, "tables of OSU Micro-Benchmarks", "osu_bw D D"),
+    _text(NcclTestsReader, "tables of nccl-tests or rccl-tests", "all_reduce_perf"),
+    _text(NvbandwidthReader, "text of nvbandwidth", "nvbandwidth"),
+    _text(UcxPerftestReader, "text or CSV of ucx_perftest", "ucx_perftest HOST -t tag_bw"),
+    _text(ImbReader, "tables of Intel MPI Benchmarks", "mpirun -n 2 IMB-MPI1 PingPong"),
+    _text(StreamReader, "text of STREAM", "stream_c.exe"),
+    _text(BabelStreamReader, "text or CSV of BabelStream", "cuda-stream --csv"),
+    _text(P2pReader, "matrices of p2pBandwidthLatencyTest", "p2pBandwidthLatencyTest"),
+    _text(BandwidthTestReader, "text or CSV of bandwidthTest", "bandwidthTest --csv"),
+    _text(RocmBandwidthTestReader, "logs of rocm_bandwidth_test 2.x", "rocm-bandwidth-test"),
+    _text(TransferBenchReader, "text or CSV of TransferBench", "TransferBench p2p"),
+    _text(GpuFryerReader, "text of gpu-fryer", "gpu-fryer 60"),
+    _text(
+        GoogleBenchmarkCsvReader,
+        "CSV of Google Benchmark, as of Comm|Scope",
+        "comm_scope --benchmark_out=FILE --benchmark_out_format=csv",
+    ),
+    _text(PerftestReader, "tables of linux-rdma perftest", "ib_write_bw HOST"),
+)
+DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
+    DocumentFormat(
+        "nccl-tests-json",
+        "JSON of nccl-tests or rccl-tests",
+        "all_reduce_perf -J FILE",
+        frozenset(("results", "average_bus_bandwidth")),
+        read_nccl_tests_json,
+    ),
+    DocumentFormat(
+        "nvbandwidth-json",
+        "JSON of nvbandwidth",
+        "nvbandwidth -j",
+        frozenset(("nvbandwidth",)),
+        read_nvbandwidth_json,
+    ),
+    DocumentFormat(
+        "google-benchmark",
+        "JSON of Google Benchmark, as of Comm|Scope",
+        "comm_scope --benchmark_out=FILE --benchmark_out_format=json",
+        frozenset(("context", "benchmarks")),
+        read_google_benchmark,
+    ),
+    DocumentFormat(
+        "superbench",
+        "lines of SuperBench's results-summary.jsonl",
+        "sb run",
+        frozenset(("node",)),
+        read_superbench,
+    ),
+    DocumentFormat(
+        "nccl-inspector",
+        "lines of JSON of NCCL's inspector",
+        "NCCL_INSPECTOR_ENABLE=1",
+        frozenset(("header", "metadata")),
+        read_nccl_inspector,
+    ),
+)

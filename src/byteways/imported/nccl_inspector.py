@@ -1,0 +1,84 @@
+"""Lines of JSON of NCCL's inspector plugin: one collective or message of an application, timed by itself.
+
+GB/s are 10^9 bytes. Sizes of AllGather and ReduceScatter are those of one rank (algorithm bandwidth times
+time gives the ranks' sum); here they are those of all ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from byteways.imported.reader import Found
+from byteways.imported.reading import add_hints, add_value, text_of, written
+from byteways.imported.value import ForeignValue, Operation, Unit
+from byteways.topology.foreign_text import FormatError
+
+_PATTERNS = {
+    "AllReduce": "allreduce",
+    "AllGather": "allgather",
+    "ReduceScatter": "reduce-scatter",
+    "Broadcast": "broadcast",
+    "Reduce": "reduce",
+    "AllToAll": "alltoall",
+}
+_SIZED_BY_RANK = ("AllGather", "ReduceScatter")
+#: Fields of a record behind `coll_` or `p2p_`, each with its unit and what it counts.
+_FIELDS = (
+    ("exec_time_us", Unit("us"), None),
+    ("algobw_gbs", Unit("GB/s"), "algorithm"),
+    ("busbw_gbs", Unit("GB/s"), "bus"),
+)
+
+
+def read_nccl_inspector(document: Mapping[str, Any], line: int) -> Found:
+    """Reads one record of the inspector.
+
+    Raises:
+        FormatError: Its parts are no objects.
+    """
+    found = Found("nccl-inspector", line)
+    header, metadata = document["header"], document["metadata"]
+    if not isinstance(header, Mapping) or not isinstance(metadata, Mapping):
+        raise FormatError("'header' or 'metadata' is not an object")
+    if host := text_of(metadata.get("hostname")):
+        add_hints(found, hosts=(host,))
+    for key, prefix in (("coll_perf", "coll"), ("p2p_perf", "p2p")):
+        if isinstance(record := document.get(key), Mapping):
+            _read_record(found, record, key, prefix, header)
+    return found
+
+
+def _read_record(
+    found: Found, record: Mapping[str, Any], key: str, prefix: str, header: Mapping[str, Any]
+) -> None:
+    name, ranks, size = (
+        text_of(record.get(prefix)),
+        header.get("n_ranks"),
+        record.get(f"{prefix}_msg_size_bytes"),
+    )
+    ranks = ranks if isinstance(ranks, int) and not isinstance(ranks, bool) and 0 < ranks < 10**7 else None
+    size_bytes = size if isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2**60 else None
+    if name in _SIZED_BY_RANK and size_bytes is not None:
+        size_bytes = None if ranks is None else size_bytes * ranks
+    message = prefix == "p2p"
+    pattern = "unidirectional" if message else _PATTERNS.get(name, "")
+    operation = Operation("xccl", pattern, "?:device", "?:device", ranks=2 if message else ranks)
+    for field, unit, counts in _FIELDS:
+        column = f"{prefix}_{field}"
+        if (text := written(record.get(column))) is None:
+            continue
+        value = ForeignValue(
+            line=found.begins_at,
+            test=name,
+            column=column,
+            text=text,
+            unit=unit,
+            statistic=None,  # one execution
+            counts=("per-direction" if counts else None) if message else counts,
+            size_bytes=size_bytes,
+            operation=operation,
+            differences=("no-case",) if size_bytes is not None else ("no-case", "size-unknown"),
+            pointer=f"/{key}/{column}",
+        )
+        add_value(found, value)

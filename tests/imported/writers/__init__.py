@@ -1,0 +1,1 @@
+"""One writer a format: it knows the numbers before it formats them, and nothing of the readers."""
