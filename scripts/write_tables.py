@@ -239,7 +239,8 @@ def reason_codes_table() -> str:
 
 def foreign_formats_table() -> str:
     """A row a format of other programs' outputs."""
-    rows = [(known.says, f"`{known.made_by}`") for known in (*TEXT_FORMATS, *DOCUMENT_FORMATS)]
+    rows = [(known.says, f"`{known.made_by}`") for known in TEXT_FORMATS]
+    rows += [(known.says, f"`{known.made_by}`") for known in DOCUMENT_FORMATS]
     return table(("output", "for example of"), rows)
 
 
