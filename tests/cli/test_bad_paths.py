@@ -10,6 +10,7 @@ import pytest
 
 from byteways.cli import main
 from byteways.cli.frame import VERBS
+from tests.imported.write import FOLDER
 from tests.report import sample_run
 from tests.report.run_builder import Builder
 from tests.unprivileged import assert_unprivileged
@@ -50,7 +51,18 @@ check RUN --against peak --junit PATH
 check RUN --against peak --prometheus PATH
 check --learn PATH --out FILE
 check --learn RUN --out PATH
+audit PATH --machine h100-x8
+audit OUTPUT --machine PATH
+audit OUTPUT --machine TOML
+audit OUTPUT --machine h100-x8 --html PATH
+import PATH --machine h100-x8 --out FILE
+import OUTPUT --machine PATH --out FILE
+import OUTPUT --machine TOML --out FILE
+import OUTPUT --machine h100-x8 --out PATH
 """.splitlines()
+
+
+OUTPUT = str(FOLDER / "nvbandwidth" / "v0.8.json")
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +74,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def wrong(run: Path, path: Path) -> list[str]:
     """The commands for which a path is not an error of the user with a hint."""
-    places = {"PATH": str(path), "PATH/": f"{path}/", "TOML": f"{path}.toml", "RUN": str(run)}
+    places = {
+        "PATH": str(path),
+        "PATH/": f"{path}/",
+        "TOML": f"{path}.toml",
+        "RUN": str(run),
+        "OUTPUT": OUTPUT,
+    }
     found = []
     for command in COMMANDS:
         said = io.StringIO()
