@@ -48,7 +48,7 @@ def import_outputs(
     read = [(str(file), read_outputs(file)) for file in files]
     hints = [output.hints for _, scan in read for output in scan.outputs]
     known = machine_of_outputs(machine, hints)
-    mistakes = sum(_tell_mistakes(name, scan) for name, scan in read)
+    mistakes = sum(_print_mistakes(name, scan) for name, scan in read)
     outputs = [(name, scan.outputs) for name, scan in read]
     if not any(output.values for _, found in outputs for output in found):
         raise BytewaysError("the files have no number that can be read", hint="see the lines above")
@@ -65,7 +65,7 @@ def _method_version() -> int:
     return METHOD_CHANGES[-1][0]
 
 
-def _tell_mistakes(name: str, scan: OutputsOfFile) -> int:
+def _print_mistakes(name: str, scan: OutputsOfFile) -> int:
     """Prints what could not be read of a file. Returns how many lines and places that are."""
     found = [*scan.mistakes, *(mistake for output in scan.outputs for mistake in output.mistakes)]
     for mistake in found[:MOST_MISTAKES]:

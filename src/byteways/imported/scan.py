@@ -104,23 +104,29 @@ def scan_text(content: Iterable[bytes]) -> OutputsOfFile:
         FormatError: It is no text.
     """
     found, processes = OutputsOfFile(), dict[str, _Process]()
+    begins = _ANY.match
     for line in lines_of_log(content):
-        process = processes.setdefault(line.prefix, _Process())
+        process = processes.get(line.prefix)
+        if process is None:
+            process = processes[line.prefix] = _Process()
         if process.document is not None:
             _take_part(process, line.text, found)
             continue
-        known = _begins(line)
+        known = _format_begun(line) if begins(line.text) else None
         if known is not None and not _goes_on(process, known, line):
             if process.reader is not None:
                 process.reader.end()
             process.reader, process.headless_at = known.reader(line), None
             found.outputs.append(process.reader.found)
         elif known is None and (process.reader is None or not process.reader.take(line)):
-            if line.text.lstrip().startswith("{"):
+            if line.text.lstrip()[:1] == "{":
                 process.document = _Document(line.number)
                 _take_part(process, line.text, found)
-            else:
-                _note_headless(process, line, found)
+            elif process.headless_at is None and _ROW.match(line.text):
+                process.headless_at = line.number
+                what = "a row of numbers without the header of its table"
+                hint = "add the lines that the program prints before its table"
+                found.mistakes.append(UnreadPlace(line.number, what, hint))
     for process in processes.values():
         if process.reader is not None:
             process.reader.end()
@@ -171,9 +177,7 @@ def _decoded(text: str) -> Any:
         return json.loads(text)
 
 
-def _begins(line: Line) -> TextFormat | None:
-    if _ANY.match(line.text) is None:
-        return None
+def _format_begun(line: Line) -> TextFormat | None:
     return next((known for known in TEXT_FORMATS if known.begins.match(line.text)), None)
 
 
@@ -182,12 +186,3 @@ def _goes_on(process: _Process, known: TextFormat, line: Line) -> bool:
     return (
         process.reader is not None and process.reader.found.format == known.name and process.reader.take(line)
     )
-
-
-def _note_headless(process: _Process, line: Line, found: OutputsOfFile) -> None:
-    if process.headless_at is None and _ROW.match(line.text):
-        process.headless_at = line.number
-        hint = "add the lines that the program prints before its table"
-        found.mistakes.append(
-            UnreadPlace(line.number, "a row of numbers without the header of its table", hint)
-        )
