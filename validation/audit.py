@@ -158,10 +158,10 @@ def tally(
 ) -> Tally:
     """Audits numbers that were measured."""
     found = ReadFile(name, tuple(Found("validation", 1, [value]) for value in values))  # of no common table
-    told = audited([found], topology, normal, machine=name)
-    bad = tuple(one for one in told.values if one.verdict == IMPOSSIBLE_NUMBER)
-    bounded = sum(one.bound is not None for one in told.values)
-    return Tally(name, Counter(one.verdict for one in told.values), bad, bounded, again)
+    judgement = audited([found], topology, normal, machine=name)
+    bad = tuple(one for one in judgement.values if one.verdict == IMPOSSIBLE_NUMBER)
+    bounded = sum(one.bound is not None for one in judgement.values)
+    return Tally(name, Counter(one.verdict for one in judgement.values), bad, bounded, again)
 
 
 def as_texts(name: str, topology: Topology, records: list[Record], normal: Normal) -> Iterator[Tally]:
@@ -171,9 +171,9 @@ def as_texts(name: str, topology: Topology, records: list[Record], normal: Norma
         wrong = [*scan.mistakes, *(one for output in scan.outputs for one in output.mistakes)]
         if wrong or not scan.outputs:
             raise ValueError(f"the text of {program} is not read: {wrong}")
-        told = audited([ReadFile(name, tuple(scan.outputs))], topology, normal, machine=name)
-        bad = tuple(one for one in told.values if one.verdict == IMPOSSIBLE_NUMBER)
-        verdicts = Counter(one.verdict for one in told.values)
+        judgement = audited([ReadFile(name, tuple(scan.outputs))], topology, normal, machine=name)
+        bad = tuple(one for one in judgement.values if one.verdict == IMPOSSIBLE_NUMBER)
+        verdicts = Counter(one.verdict for one in judgement.values)
         yield Tally(f"{name}, text {number} of {program}", verdicts, bad, 0, again=True)
 
 
@@ -210,10 +210,10 @@ def named(plant: Plant, normal: Normal) -> AuditedValue:
     return audited([found], plant.topology, normal, machine=plant.machine).values[0]
 
 
-def right(plant: Plant, told: AuditedValue) -> bool:
+def right(plant: Plant, judgement: AuditedValue) -> bool:
     """Whether a mistake is found, and its cause among those that fit."""
-    causes = [cause.code for cause in told.causes]
-    return told.verdict in (IMPOSSIBLE_NUMBER, HIGH_NUMBER, LOW_NUMBER) and plant.cause in causes
+    causes = [cause.code for cause in judgement.causes]
+    return judgement.verdict in (IMPOSSIBLE_NUMBER, HIGH_NUMBER, LOW_NUMBER) and plant.cause in causes
 
 
 def main() -> int:
@@ -233,15 +233,17 @@ def main() -> int:
         print(f"{one.name:58}{sum(one.verdicts.values()):7}{len(one.impossible):5} impossible")
     print(f"{numbers} plausible numbers, {bounded} with a limit; {sum(total.values())} verdicts:")
     print(f"  {dict(total.most_common())}; {len(bad)} impossible")
-    for told in bad[:20]:
-        print(f"  impossible: {told.value}\n    {told.bound}")
+    for judgement in bad[:20]:
+        print(f"  impossible: {judgement.value}\n    {judgement.bound}")
     wrong, every = [], plants(normal)
     for plant in every:
-        told = named(plant, normal)
-        if not right(plant, told):
+        judgement = named(plant, normal)
+        if not right(plant, judgement):
             wrong.append(plant)
-            causes = ", ".join(cause.code for cause in told.causes) or "none"
-            print(f"  {plant.name}: {told.verdict}, {causes} instead of {plant.cause}; {told.counted}")
+            causes = ", ".join(cause.code for cause in judgement.causes) or "none"
+            print(
+                f"  {plant.name}: {judgement.verdict}, {causes} instead of {plant.cause}; {judgement.counted}"
+            )
     part = 1 - len(wrong) / len(every)
     print(f"{len(every)} planted mistakes: {len(every) - len(wrong)} named with the right cause ({part:.0%})")
     return int(bool(bad) or part < LEAST_NAMED)

@@ -87,11 +87,11 @@ def audited(
             outputs.append(AuditedOutput(file.name, found.format, found.begins_at, program))
             versions.append(found.hints.libraries.get("nccl") or found.hints.libraries.get("rccl") or "")
     odd = oddities(values, topology)
-    told = tuple(
+    judgements = tuple(
         replace(one, oddities=odd[place], verdict=_with_odd(one)) if place in odd else one
         for place, one in enumerate(_each(values, versions, known))
     )
-    return Audit(machine, tuple(filter(None, marks)), tuple(outputs), told, tuple(mistakes))
+    return Audit(machine, tuple(filter(None, marks)), tuple(outputs), judgements, tuple(mistakes))
 
 
 def _with_size(value: ForeignValue, size: int | None) -> ForeignValue:
@@ -159,8 +159,8 @@ def _beside_each(one: AuditedValue, cases: CasesOfValue, known: References, vers
         )
         for own in cases.possible
     ]
-    good = [told for told in each if told.verdict in (NORMAL_NUMBER, COUNTED_OTHERWISE)]
-    if good or len({told.verdict for told in each}) == 1:
+    good = [one for one in each if one.verdict in (NORMAL_NUMBER, COUNTED_OTHERWISE)]
+    if good or len({one.verdict for one in each}) == 1:
         return (good or each)[0]
     return replace(one, reason="devices-unknown")
 

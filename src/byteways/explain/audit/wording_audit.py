@@ -37,8 +37,8 @@ _ODD = {
 
 def audit_summary(audit: Audit) -> str:
     """`1 impossible, 24 normal of 25 numbers, on h100-x8`."""
-    told = ", ".join(f"{number} {verdict}" for verdict, number in audit.counts.items() if number)
-    return f"{told or 'nothing'} of {count(len(audit.values), 'number')}, on {audit.machine}"
+    counts = ", ".join(f"{number} {verdict}" for verdict, number in audit.counts.items() if number)
+    return f"{counts or 'nothing'} of {count(len(audit.values), 'number')}, on {audit.machine}"
 
 
 def audit_notes(audit: Audit) -> tuple[str, ...]:
