@@ -80,6 +80,32 @@ def test_a_row_with_its_time_and_rate_is_one_result(tmp_path: Path) -> None:
         )
 
 
+TABLE = """\
+# nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807
+# Collective test starting: all_reduce_perf
+# nThread 1 nGpus 2 minBytes 8 maxBytes 256 step: 32(factor) warmup iters: 1 iters: 20
+#  Rank  0 Group  0 Pid  4200 on  node-a device  0 [0000:00:00] NVIDIA H100 80GB HBM3
+#  Rank  1 Group  0 Pid  4201 on  node-a device  1 [0000:01:00] NVIDIA H100 80GB HBM3
+#  size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong
+  8  2  float  sum  -1  16.00  0.00  0.00  N/A  16.00  0.00  0.00  N/A
+  256  64  float  sum  -1  20.00  0.01  0.01  N/A  20.00  0.01  0.01  N/A
+"""
+
+
+def test_a_small_size_has_the_time_and_not_the_rounded_rate(tmp_path: Path) -> None:
+    """Catches a division by the 0.00 GB/s of 8 bytes, and a time of 25.6 us made of a rate of two digits."""
+    file = tmp_path / "nccl.log"
+    file.write_text(TABLE)
+    status, out = imported(tmp_path, file)
+    assert status == 0
+    times = {(r.size_bytes, r.time_ns.median) for r in RunFolder(out).records if r.time_ns}
+    assert times == {(8, 16_000.0), (256, 20_000.0)}
+    lines = [json.loads(line) for line in (out / "imported.jsonl").read_text().splitlines()]
+    zeros = [line for line in lines if line["value"] == 0]
+    assert len(zeros) == 4 and all(line["differences"] == ["rounded-to-zero"] for line in zeros)
+    assert all(line["case_id"] is None for line in zeros)
+
+
 def test_no_environment_is_kept(tmp_path: Path) -> None:
     """Catches secrets of the machine that an output holds."""
     assert b"SECRET_TOKEN" in NCCL_JSON.read_bytes()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from pathlib import PurePath
 from typing import Any
 
@@ -28,6 +29,8 @@ from byteways.topology.model import Topology
 #: In the run folder: every value of the files, one a line.
 VALUES_FILE = "imported.jsonl"
 SWEEP = "imported"
+#: Roundings below this share of a value are alike: far less than repetitions differ by.
+LEAST_ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,11 @@ class _Placed:
         return self.file, self.output.begins_at, self.value.line, pointer, self.own.case.case_id
 
     @property
-    def rank(self) -> int:
-        """The least is taken of a row: what byteways counts itself, before what is converted."""
+    def rank(self) -> tuple[float, int]:
+        """The least is taken of a row: what is rounded least, then what needs no conversion."""
         converted = self.own.from_time + (self.own.factor != 1.0)
-        return 2 * converted + (self.value.statistic not in ("median", "mean"))
+        rounding = max(_rounding(self.value.text), LEAST_ROUNDING)
+        return rounding, 2 * converted + (self.value.statistic not in ("median", "mean"))
 
 
 def imported_records(
@@ -76,16 +80,18 @@ def imported_records(
     differences: Counter[str] = Counter()
     for name, output, value in _values(files):
         found = cases_of(value, topology)
-        case_id = None
-        if found.own is None:
-            differences[found.differences[0]] += 1
+        differs, case_id = found.differences, None
+        if found.own is not None and value.value == 0:
+            differs = ("rounded-to-zero",)
+        if found.own is None or differs:
+            differences[differs[0]] += 1
         else:
             placed = _Placed(name, output, value, found.own)
             case_id = found.own.case.case_id
             known = rows.get(placed.row)
             if known is None or placed.rank < known.rank:
                 rows[placed.row] = placed
-        lines.append(_line(name, output, value, found.differences, case_id))
+        lines.append(_line(name, output, value, differs, case_id))
     rounds: Counter[str] = Counter()
     records = []
     for placed in rows.values():
@@ -93,6 +99,14 @@ def imported_records(
         records.append(_record(placed, rounds[case_id], topology, method_version))
         rounds[case_id] += 1
     return ImportedRecords(tuple(records), tuple(lines), differences)
+
+
+def _rounding(text: str) -> float:
+    """Returns what the digits of a number leave open, as a share of it: 0.05 is 0.045 to 0.055, hence 0.1."""
+    number = Decimal(text)
+    exponent = number.as_tuple().exponent
+    assert isinstance(exponent, int), text  # readers refuse NaN and infinity
+    return float(Decimal((0, (5,), exponent - 1)) / abs(number))
 
 
 def _values(files: Iterable[tuple[str, Sequence[Found]]]) -> Iterator[tuple[str, Found, ForeignValue]]:

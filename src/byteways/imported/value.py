@@ -30,6 +30,7 @@ DIFFERENCES: Mapping[str, str] = {
     "one-of-two-directions": "it is one of two directions that ran at once, and byteways has their sum",
     "sum-of-turns": "it adds values that were measured one after another",
     "first-iterations": "it includes the first iterations",
+    "rounded-to-zero": "its program rounded it to zero",
     "extreme": "it is the fastest or slowest repetition, not a middle one",
     "no-case": "byteways measures nothing that is defined like it",
 }
