@@ -185,7 +185,8 @@ def read_foreign(run: RunFolder, folder: Path) -> None:
 
     file = next(folder.iterdir())
     found = read_outputs(file)
-    imported_records([(str(file), found.outputs)], run.topology, 1)
+    for _ in imported_records([(str(file), found.outputs)], run.topology, 1):
+        pass
     read = ReadFile(str(file), tuple(found.outputs), tuple(found.mistakes))
     json.dumps(audited([read], run.topology, read_normal(None), machine="it").to_json(), allow_nan=False)
 

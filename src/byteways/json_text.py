@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from byteways.text import escaped_data
+
+_SHORTEST = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 
 def json_text(data: object, *, indent: int | None = None) -> str:
@@ -14,11 +15,11 @@ def json_text(data: object, *, indent: int | None = None) -> str:
     Raises:
         ValueError: A number is NaN or infinite, which JSON cannot represent.
     """
-    form: dict[str, Any] = {"indent": indent} if indent else {"separators": (",", ":")}
-    text = json.dumps(data, allow_nan=False, **form)
+    encoder = json.JSONEncoder(allow_nan=False, indent=indent) if indent else _SHORTEST
+    text = encoder.encode(data)
     # Surrogates, in pairs or alone, are rare: only then is it worth looking at every text.
     if "\\ud" in text:
-        text = json.dumps(escaped_data(data), allow_nan=False, **form)
+        text = encoder.encode(escaped_data(data))
     return text
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from byteways.cli import main
+from byteways.record.imported_values import DIFFERENCES
 from byteways.record.run_folder import RunFolder
 from tests.imported.write import FOLDER
 
@@ -179,3 +180,21 @@ def test_a_folder_of_another_run_is_kept(tmp_path: Path) -> None:
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     assert imported(tmp_path, NCCL_JSON)[0] == 2
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_values_without_an_equal_case_are_named_by_compare_and_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Catches `no case in common` that does not contain what makes the values another quantity."""
+    from unpack_examples import recorded
+
+    status, out = imported(tmp_path, FOLDER / "osu" / "v7.2-devices-openmpi-crlf.txt")
+    assert status == 0
+    run = RunFolder(out)
+    differences = run.manifest["imported"][0]["differences"]
+    assert not list(run.records) and "devices-unknown" in differences
+    quick = str(recorded("h100x2/quick"))
+    for words in (["compare", str(out), quick], ["check", str(out), "--against", quick]):
+        capsys.readouterr()
+        assert main(words) == 2
+        assert DIFFERENCES["devices-unknown"] in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from byteways.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS, DocumentFormat, TextFormat
+from byteways.imported.lines import lines_of_log
 from byteways.imported.reading import mistake_in_number
 from byteways.imported.scan import OutputsOfFile, scan_text
 from byteways.topology.foreign_text import FormatError
@@ -24,6 +25,17 @@ def scanned(content: bytes) -> OutputsOfFile:
 
 def contents(name: str, file_name: str) -> bytes:
     return (FOLDER / name / file_name).read_bytes()
+
+
+def test_lines_that_nccl_logs_are_no_part_of_an_output() -> None:
+    """Logged lines within a document of JSON that damage it, or that shift the numbers of lines."""
+    logged = [b"[1,0]<stdout>:node-a:42:43 [0] NCCL INFO Connected all rings\n", b"n:1:2 [7] NCCL TRACE x\n"]
+    content = [logged[0], b"a\n", logged[1], b"3: b\n", b"n:1:2 NCCL INFO x\n"]
+    assert [(line.number, line.prefix, line.text) for line in lines_of_log(content)] == [
+        (2, "", "a"),
+        (4, "3: ", "b"),
+        (5, "", "n:1:2 NCCL INFO x"),
+    ]
 
 
 @pytest.mark.parametrize("text", ["0", "1.50", "12.", "1e3", "2.5E-06"])

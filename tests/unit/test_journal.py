@@ -71,6 +71,16 @@ def test_record_survives_the_journal(tmp_path: Path) -> None:
     assert written.time_ns == times
 
 
+def test_records_are_added_together(tmp_path: Path) -> None:
+    """Records that are added at once and read as something else."""
+    made = [replace(record(number), reason=text) for number, text in enumerate(("é", "\ud800", "plain"))]
+    with Journal(tmp_path) as journal:
+        journal.append(made[0])
+        journal.extend(made[1:])
+    read = read_journal(tmp_path / JOURNAL).records
+    assert [each.reason for each in read] == ["é", "\\ud800", "plain"]
+
+
 def test_not_a_number_is_refused(tmp_path: Path) -> None:
     """Would catch a journal that is no JSON for any other reader."""
     with Journal(tmp_path) as journal, pytest.raises(ValueError, match="JSON compliant"):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +18,8 @@ from byteways.errors import BytewaysError, ExitStatus
 
 if TYPE_CHECKING:
     from byteways.explain.audit.machine import AuditMachine
-    from byteways.imported.records import ImportedRecords
     from byteways.imported.scan import OutputsOfFile
+    from byteways.run.conduct.journal import Journal
 
 #: Lines that could not be read that are printed of each file.
 MOST_MISTAKES = 5
@@ -39,7 +42,6 @@ def import_outputs(
 ) -> int:
     """Write values of other programs as a run folder, with what differs from byteways' own."""
     from byteways.cli.machine_of_outputs import machine_of_outputs
-    from byteways.imported.records import imported_records
     from byteways.imported.scan import read_outputs
 
     if twice := next((file for file in files if files.count(file) > 1), None):
@@ -49,12 +51,12 @@ def import_outputs(
     hints = [output.hints for _, scan in read for output in scan.outputs]
     known = machine_of_outputs(machine, hints)
     mistakes = sum(_print_mistakes(name, scan) for name, scan in read)
-    outputs = [(name, scan.outputs) for name, scan in read]
-    if not any(output.values for _, found in outputs for output in found):
+    if not any(output.values for _, scan in read for output in scan.outputs):
         raise BytewaysError("the files have no number that can be read", hint="see the lines above")
-    made = imported_records(outputs, known.topology, _method_version())
-    folder = _write(out, known, made, read)
-    _summarise(made, folder)
+    folder = out or Path(f"byteways-imported-{time.strftime('%Y%m%d-%H%M%S')}")
+    written = _write(folder, known, read)
+    _summarise(written)
+    echo(f"run: {folder}")
     return ExitStatus.FAILED if strict and mistakes else ExitStatus.GOOD
 
 
@@ -76,50 +78,86 @@ def _print_mistakes(name: str, scan: OutputsOfFile) -> int:
     return len(found)
 
 
-def _write(
-    out: Path | None, known: AuditMachine, made: ImportedRecords, read: list[tuple[str, OutputsOfFile]]
-) -> Path:
-    """Writes the run folder. Raises BytewaysError if it cannot be written; nothing is left of it then."""
-    from byteways.imported.records import VALUES_FILE
-    from byteways.json_text import json_text
-    from byteways.record import manifest
-    from byteways.run.conduct.new_folder import claim_folder, restore_folder
-    from byteways.system_errors import cannot_write
-    from byteways.topology.model import Capabilities
-    from byteways.writing import write as write_file
+@dataclass
+class _Written:
+    """What a run folder got."""
 
-    folder = out or Path(f"byteways-imported-{time.strftime('%Y%m%d-%H%M%S')}")
+    values: int = 0
+    records: int = 0
+    rounds: Counter[str] = field(default_factory=Counter)  # by case
+    # Values without a record by file, and by the code of what differs.
+    differences: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+
+def _write(folder: Path, known: AuditMachine, read: list[tuple[str, OutputsOfFile]]) -> _Written:
+    """Writes the run folder. Raises BytewaysError if it cannot be written; nothing is left of it then."""
+    from byteways.record import manifest
+    from byteways.record.imported_values import VALUES_FILE
+    from byteways.run.conduct.new_folder import claim_folder, restore_folder
+
     existed = folder.exists()
-    rounds = max((record.round + 1 for record in made.records), default=0)
+    journal = claim_folder(folder)
+    try:
+        with journal:
+            written = _write_values(journal, folder / VALUES_FILE, known, read)
+        manifest.write(folder, manifest.finish(_manifest(known, read, written), "complete", 0.0))
+    except BaseException:
+        (folder / VALUES_FILE).unlink(missing_ok=True)
+        restore_folder(folder, existed)
+        raise
+    return written
+
+
+def _write_values(
+    journal: Journal, values: Path, known: AuditMachine, read: list[tuple[str, OutputsOfFile]]
+) -> _Written:
+    """Writes the records and the file of all values, output by output: a log may have a million values."""
+    from byteways.decoding import encoded_lines
+    from byteways.imported.records import imported_records
+    from byteways.system_errors import cannot_write
+    from byteways.writing import replacing
+
+    written = _Written()
+    outputs = ((name, scan.outputs) for name, scan in read)
+    try:
+        with replacing(values, durable=True) as file:
+            for made in imported_records(outputs, known.topology, _method_version()):
+                journal.extend(made.records)
+                file.write(encoded_lines(made.lines))
+                written.values += len(made.lines)
+                written.records += len(made.records)
+                written.rounds.update(record.case_id for record in made.records)
+                written.differences[made.path].update(made.differences)
+    except OSError as error:
+        raise cannot_write(values, error, "check the file system") from error
+    return written
+
+
+def _manifest(
+    known: AuditMachine, read: list[tuple[str, OutputsOfFile]], written: _Written
+) -> dict[str, Any]:
+    """Returns the manifest of the run folder."""
+    from byteways.record import manifest
+    from byteways.topology.model import Capabilities
+
+    rounds = max(written.rounds.values(), default=0)
     suite = {"name": "imported", "title": "Values of other programs", "text": "", "rounds": rounds}
     begun = manifest.build(
         command_line=sys.argv,
         suite=suite,
         options={},
-        planned=len(made.records),
+        planned=written.records,
         topology=known.topology,
         capabilities=Capabilities(),
         libraries=(),
         method_version=_method_version(),
     )
-    begun |= {"environment": {}, "imported": [_described(name, scan) for name, scan in read]}
+    begun |= {
+        "environment": {},
+        "imported": [_described(*each, written.differences[each[0]]) for each in read],
+    }
     begun["host"] = {"name": _host(read) or known.name, "kernel": "", "os": "", "python": ""}
-    journal = claim_folder(folder)
-    try:
-        with journal:
-            for record in made.records:
-                journal.append(record)
-        lines = "".join(f"{json_text(line)}\n" for line in made.lines)
-        try:
-            write_file(folder / VALUES_FILE, lines, durable=True)
-        except OSError as error:
-            raise cannot_write(folder / VALUES_FILE, error, "check the file system") from error
-        manifest.write(folder, manifest.finish(begun, "complete", 0.0))
-    except BaseException:
-        (folder / VALUES_FILE).unlink(missing_ok=True)
-        restore_folder(folder, existed)
-        raise
-    return folder
+    return begun
 
 
 def _host(read: list[tuple[str, OutputsOfFile]]) -> str:
@@ -128,7 +166,7 @@ def _host(read: list[tuple[str, OutputsOfFile]]) -> str:
     return hosts.pop() if len(hosts) == 1 else ""
 
 
-def _described(name: str, scan: OutputsOfFile) -> dict[str, Any]:
+def _described(name: str, scan: OutputsOfFile, differences: Mapping[str, int]) -> dict[str, Any]:
     """Returns a file as the manifest has it."""
     versions = dict.fromkeys(version for output in scan.outputs if (version := output.hints.version))
     return {
@@ -137,16 +175,16 @@ def _described(name: str, scan: OutputsOfFile) -> dict[str, Any]:
         "values": sum(len(output.values) for output in scan.outputs),
         "versions": [*versions],
         "mistakes": len(scan.mistakes) + sum(len(output.mistakes) for output in scan.outputs),
+        "differences": {**differences},
     }
 
 
-def _summarise(made: ImportedRecords, folder: Path) -> None:
+def _summarise(written: _Written) -> None:
     from byteways.explain.results.counting import count
-    from byteways.imported.value import DIFFERENCES
+    from byteways.record.imported_values import DIFFERENCES
 
-    cases = len({record.case_id for record in made.records})
-    results = f"{count(len(made.records), 'result')} of {count(cases, 'case')}"
-    echo(f"{count(len(made.lines), 'value')} read; {results}")
-    for code, number in made.differences.most_common():
+    results = f"{count(written.records, 'result')} of {count(len(written.rounds), 'case')}"
+    echo(f"{count(written.values, 'value')} read; {results}")
+    differences = sum(written.differences.values(), Counter[str]())
+    for code, number in differences.most_common():
         echo(f"{count(number, 'value')} not comparable: {DIFFERENCES[code]}")
-    echo(f"run: {folder}")

@@ -70,7 +70,7 @@ class CasesOfValue:
     """What a value is for us."""
 
     own: OwnCase | None  # the case that is equal in definition; None: `differences` says why
-    differences: tuple[str, ...]  # keys of value.DIFFERENCES; empty if there is such a case
+    differences: tuple[str, ...]  # codes of record/imported_values.py; empty if there is such a case
     possible: tuple[OwnCase, ...]  # what the output may describe, once for each class of links; may be empty
 
 
@@ -89,6 +89,25 @@ def cases_of(value: ForeignValue, topology: Topology) -> CasesOfValue:
     found = tuple(dict.fromkeys(differences))
     own = possible[0] if possible and not found else None
     return CasesOfValue(own, found, possible)
+
+
+class CasesOfMachine:
+    """What values are for us on a machine. A log repeats its operations: each is looked at once."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self._known: dict[tuple[object, ...], CasesOfValue] = {}
+
+    def of(self, value: ForeignValue) -> CasesOfValue:
+        """Returns what a value is for us (cases_of), whatever its number is."""
+        operation = value.operation
+        what = (operation.interface, operation.pattern, operation.executor, operation.ranks)
+        ends = operation.source, operation.destination, *operation.options.items()
+        key = (*what, *ends, value.unit.metric, value.counts, value.size_bytes, value.differences)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = cases_of(value, self.topology)
+        return found
 
 
 def transfer(

@@ -12,6 +12,12 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 #: Prefixes of launchers: `[1,0]<stdout>:` of Open MPI, `[0] ` of Hydra, `0: ` of srun, `node7: ` of pdsh.
 _PREFIX = re.compile(r"(\[\d+,\d+\](?:<std(?:out|err)>)?:|\[\d+\] |\d+: |[A-Za-z][\w.-]*\d: )[ \t]?")
 
+#: A line that NCCL or RCCL logs, behind a prefix or not: a log has millions, and no output contains any.
+_LOGGED = re.compile(
+    rb"(?:\[\d+,\d+\](?:<std(?:out|err)>)?:|\[\d+\] |\d+: )?"
+    rb"[\w.-]+:\d+:\d+ \[\d+\] (?:NCCL|RCCL) (?:INFO|TRACE) "
+)
+
 
 class Line(NamedTuple):
     """A line of an output: its number from 1, what came before it, its text."""
@@ -22,7 +28,7 @@ class Line(NamedTuple):
 
 
 def lines_of_log(content: Iterable[bytes]) -> Iterator[Line]:
-    """Yields the lines of a log.
+    """Yields the lines of a log but those that NCCL logs.
 
     Args:
         content: Its raw lines, as a file opened in binary mode yields them.
@@ -30,7 +36,10 @@ def lines_of_log(content: Iterable[bytes]) -> Iterator[Line]:
     Raises:
         FormatError: A line is no text, or longer than any row of a table.
     """
+    logged = _LOGGED.match
     for number, raw in enumerate(content, start=1):
+        if logged(raw):
+            continue
         if len(raw) > MOST_LINE and not raw.lstrip().startswith(b"{"):  # a document in one line
             raise FormatError(f"the line has {len(raw)} bytes", number)
         try:

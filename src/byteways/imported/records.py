@@ -8,15 +8,16 @@ values keeps them, with the codes of what differs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from decimal import Decimal
 from pathlib import PurePath
 from typing import Any
 
-from byteways.imported.cases import OwnCase, cases_of
+from msgspec import structs
+
+from byteways.imported.cases import CasesOfMachine, OwnCase
 from byteways.imported.reader import Found
-from byteways.imported.value import ForeignValue
+from byteways.imported.value import ForeignValue, Operation
 from byteways.plan.case import PlannedCase
 from byteways.plan.interfaces import metric_of
 from byteways.plan.peaks import peak
@@ -26,28 +27,25 @@ from byteways.record.requested import request_fields
 from byteways.record.times import Times
 from byteways.topology.model import Topology
 
-#: In the run folder: every value of the files, one a line.
-VALUES_FILE = "imported.jsonl"
 SWEEP = "imported"
 #: Roundings below this share of a value are alike: far less than repetitions differ by.
 LEAST_ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
-class ImportedRecords:
-    """What becomes of the values of some files."""
+class ImportedOutput:
+    """What becomes of the values of one output."""
 
-    records: tuple[Record, ...]
-    lines: tuple[dict[str, Any], ...]  # of VALUES_FILE
+    path: str  # of its file
+    records: list[Record]
+    lines: list[dict[str, Any]]  # of record.imported_values.VALUES_FILE
     differences: Counter[str]  # values without a record, by the first code of what differs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Placed:
-    """A value with its case, and where it is in its row."""
+    """A value with its case."""
 
-    file: str
-    output: Found
     value: ForeignValue
     own: OwnCase
 
@@ -55,112 +53,139 @@ class _Placed:
     def row(self) -> tuple[object, ...]:
         """What the columns of one row share: a rate and the time that it was computed from are one result."""
         pointer = (self.value.pointer or "").rpartition("/")[0]
-        return self.file, self.output.begins_at, self.value.line, pointer, self.own.case.case_id
+        return self.value.line, pointer, self.own.case.case_id
 
     @property
     def rank(self) -> tuple[float, int]:
         """The least is taken of a row: what is rounded least, then what needs no conversion."""
         converted = self.own.from_time + (self.own.factor != 1.0)
-        rounding = max(_rounding(self.value.text), LEAST_ROUNDING)
+        rounding = max(self.value.rounding, LEAST_ROUNDING)
         return rounding, 2 * converted + (self.value.statistic not in ("median", "mean"))
 
 
 def imported_records(
-    files: Sequence[tuple[str, Sequence[Found]]], topology: Topology, method_version: int
-) -> ImportedRecords:
-    """Returns the records and lines of values on a machine.
+    files: Iterable[tuple[str, Sequence[Found]]], topology: Topology, method_version: int
+) -> Iterator[ImportedOutput]:
+    """Yields the records and lines of values on a machine, output by output: a log may have a million values.
 
     Args:
         files: Names of files with the outputs found in each.
         topology: Of the machine that the programs ran on.
         method_version: Of this byteways, for readers; the method is the program's own.
     """
-    rows: dict[tuple[object, ...], _Placed] = {}
-    lines: list[dict[str, Any]] = []
-    differences: Counter[str] = Counter()
-    for name, output, value in _values(files):
-        found = cases_of(value, topology)
-        differs, case_id = found.differences, None
-        if found.own is not None and value.value == 0:
-            differs = ("rounded-to-zero",)
-        if found.own is None or differs:
-            differences[differs[0]] += 1
-        else:
-            placed = _Placed(name, output, value, found.own)
-            case_id = found.own.case.case_id
-            known = rows.get(placed.row)
-            if known is None or placed.rank < known.rank:
-                rows[placed.row] = placed
-        lines.append(_line(name, output, value, differs, case_id))
-    rounds: Counter[str] = Counter()
-    records = []
-    for placed in rows.values():
-        case_id = placed.own.case.case_id
-        records.append(_record(placed, rounds[case_id], topology, method_version))
-        rounds[case_id] += 1
-    return ImportedRecords(tuple(records), tuple(lines), differences)
-
-
-def _rounding(text: str) -> float:
-    """Returns what the digits of a number leave open, as a share of it: 0.05 is 0.045 to 0.055, hence 0.1."""
-    number = Decimal(text)
-    exponent = number.as_tuple().exponent
-    assert isinstance(exponent, int), text  # readers refuse NaN and infinity
-    return float(Decimal((0, (5,), exponent - 1)) / abs(number))
-
-
-def _values(files: Iterable[tuple[str, Sequence[Found]]]) -> Iterator[tuple[str, Found, ForeignValue]]:
-    for name, outputs in files:
+    made = _Records(topology, method_version)
+    for path, outputs in files:
         for output in outputs:
-            for value in output.values:
-                yield name, output, value
+            yield made.of_output(path, output)
 
 
-def _record(placed: _Placed, number: int, topology: Topology, method_version: int) -> Record:
-    own, value = placed.own, placed.value
-    planned = PlannedCase(own.case, SWEEP, number, 0.0, 0.0)
-    figure, time_ns = own.value_of(value), own.time_of(value)
-    fields: dict[str, Any] = {
-        **request_fields(planned),
-        "status": "measured",
-        "reason": None,
-        "method_version": method_version,
-        "counts": own.counts,
-        "time_ns": Times(time_ns, (time_ns, time_ns), time_ns, time_ns, time_ns, 0.0, 1),
-        "imported": {
-            "program": placed.output.format,
-            "version": placed.output.hints.version,
-            "test": value.test,
-            "column": value.column,
-            "text": value.text,
-            "unit": value.unit.name,
-            "statistic": value.statistic,
-            "file": PurePath(placed.file).name,
-            "line": value.line,
-            "pointer": value.pointer,
-        },
-    }
-    if metric_of(own.case.interface) == "bandwidth":
-        nominal = peak(topology, own.case)
-        fields |= {
-            "bandwidth_bytes_per_s": figure,
-            "peak_bytes_per_s": nominal.bytes_per_s,
-            "peak_source": nominal.source,
-            "fraction_of_peak": figure / nominal.bytes_per_s if nominal.bytes_per_s else None,
+class _Records:
+    """Makes records. Those of a case differ by their figures alone, and a log repeats its cases."""
+
+    def __init__(self, topology: Topology, method_version: int) -> None:
+        self._topology = topology
+        self._method_version = method_version
+        self._cases = CasesOfMachine(topology)
+        self._first: dict[tuple[str, str], Record] = {}  # without figures, by case and count
+        self._rounds: Counter[str] = Counter()
+
+    def of_output(self, path: str, output: Found) -> ImportedOutput:
+        """Returns the records and lines of one output."""
+        file = PurePath(path).name
+        rows: dict[tuple[object, ...], _Placed] = {}
+        lines: list[dict[str, Any]] = []
+        differences: Counter[str] = Counter()
+        operations: dict[int, dict[str, Any]] = {}  # values share them
+        for value in output.values:
+            found, number = self._cases.of(value), value.value
+            differs, own = found.differences, found.own
+            if own is not None and number == 0:
+                differs, own = ("rounded-to-zero",), None
+            if own is None:
+                differences[differs[0]] += 1
+            else:
+                placed = _Placed(value, own)
+                known = rows.setdefault(placed.row, placed)
+                if known is not placed and placed.rank < known.rank:
+                    rows[placed.row] = placed
+            operation = operations.get(id(value.operation))
+            if operation is None:
+                operation = operations[id(value.operation)] = _described(value.operation)
+            case_id = None if own is None else own.case.case_id
+            lines.append(_line(file, output, value, number, operation, differs, case_id))
+        records = [self._record(file, output, each) for each in rows.values()]
+        return ImportedOutput(path, records, lines, differences)
+
+    def _record(self, file: str, output: Found, placed: _Placed) -> Record:
+        """Returns the record of a value: the next round of its case."""
+        own, value = placed.own, placed.value
+        case_id = own.case.case_id
+        first = self._first.get((case_id, own.counts))
+        if first is None:
+            first = self._first[case_id, own.counts] = self._without_figures(own)
+        number = self._rounds[case_id]
+        self._rounds[case_id] += 1
+        figure, time_ns = own.value_of(value), own.time_of(value)
+        figures: dict[str, Any] = {}
+        if metric_of(own.case.interface) == "bandwidth":
+            nominal = first.peak_bytes_per_s
+            figures["bandwidth_bytes_per_s"] = figure
+            figures["fraction_of_peak"] = figure / nominal if nominal else None
+        else:
+            figures["latency_ns"] = figure
+            if own.counts == "round-trip":
+                figures["half_round_trip_ns"] = figure / 2
+        record = structs.replace(
+            first,
+            round=number,
+            time_ns=Times(time_ns, (time_ns, time_ns), time_ns, time_ns, time_ns, 0.0, 1),
+            imported={
+                "program": output.format,
+                "version": output.hints.version,
+                "test": value.test,
+                "column": value.column,
+                "text": value.text,
+                "unit": value.unit.name,
+                "statistic": value.statistic,
+                "file": file,
+                "line": value.line,
+                "pointer": value.pointer,
+            },
+            **figures,
+        )
+        return judged(record, own.case, self._topology)
+
+    def _without_figures(self, own: OwnCase) -> Record:
+        fields: dict[str, Any] = {
+            **request_fields(PlannedCase(own.case, SWEEP, 0, 0.0, 0.0)),
+            "status": "measured",
+            "reason": None,
+            "method_version": self._method_version,
+            "counts": own.counts,
         }
-    else:
-        fields["latency_ns"] = figure
-        if own.counts == "round-trip":
-            fields["half_round_trip_ns"] = figure / 2
-    return judged(Record.from_json(fields), own.case, topology)
+        if metric_of(own.case.interface) == "bandwidth":
+            nominal = peak(self._topology, own.case)
+            fields |= {"peak_bytes_per_s": nominal.bytes_per_s, "peak_source": nominal.source}
+        return Record.from_json(fields)
+
+
+def _described(operation: Operation) -> dict[str, Any]:
+    """Returns what is known of an operation; absent fields are left out."""
+    return {name: item for name, item in asdict(operation).items() if item not in ("", None, {})}
 
 
 def _line(
-    file: str, output: Found, value: ForeignValue, differences: Sequence[str], case_id: str | None
+    file: str,
+    output: Found,
+    value: ForeignValue,
+    number: float,
+    operation: Mapping[str, Any],
+    differences: Sequence[str],
+    case_id: str | None,
 ) -> dict[str, Any]:
     """Returns a value with all that its output says of it; absent fields are None."""
     return {
-        "file": PurePath(file).name,
+        "file": file,
         "line": value.line,
         "pointer": value.pointer,
         "program": output.format,
@@ -170,13 +195,11 @@ def _line(
         "text": value.text,
         "unit": value.unit.name,
         "written_unit": value.unit.written or value.unit.name,
-        "value": value.value,
+        "value": number,
         "statistic": value.statistic,
         "counts": value.counts,
         "size_bytes": value.size_bytes,
-        "operation": {
-            name: item for name, item in asdict(value.operation).items() if item not in ("", None, {})
-        },
+        "operation": operation,
         "differences": list(differences),
         "case_id": case_id,
     }

@@ -18,22 +18,8 @@ BANDWIDTH_UNITS: Mapping[str, float] = {
 }
 TIME_UNITS: Mapping[str, float] = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 RATE_UNITS: Mapping[str, float] = {"1/s": 1.0, "Gflop/s": 1e9}
-
-#: What makes a value another quantity than ours, by code. A value with one of these has no case of ours
-#: that it equals; the sentence completes "it is not comparable: …".
-DIFFERENCES: Mapping[str, str] = {
-    "devices-unknown": "the output does not contain the devices that took part",
-    "memory-unknown": "the output does not contain where the buffers were",
-    "method-unknown": "the output does not contain what moved the bytes",
-    "size-unknown": "the output does not contain the size",
-    "count-unknown": "the output does not contain which bytes it counts",
-    "one-of-two-directions": "it is one of two directions that ran at once, and byteways has their sum",
-    "sum-of-turns": "it adds values that were measured one after another",
-    "first-iterations": "it includes the first iterations",
-    "rounded-to-zero": "its program rounded it to zero",
-    "extreme": "it is the fastest or slowest repetition, not a middle one",
-    "no-case": "byteways measures nothing that is defined like it",
-}
+_FACTORS = {**BANDWIDTH_UNITS, **TIME_UNITS, **RATE_UNITS}
+_EXACT_FACTORS = {name: Decimal(factor) for name, factor in _FACTORS.items()}
 
 
 @dataclass(frozen=True)
@@ -53,7 +39,7 @@ class Unit:
     @property
     def factor(self) -> float:
         """What one unit is in bytes/s, ns or 1/s."""
-        return {**BANDWIDTH_UNITS, **TIME_UNITS, **RATE_UNITS}[self.name]
+        return _FACTORS[self.name]
 
 
 @dataclass(frozen=True)
@@ -89,13 +75,22 @@ class ForeignValue:
     counts: str | None
     size_bytes: int | None
     operation: Operation
-    differences: tuple[str, ...] = ()  # keys of DIFFERENCES
+    differences: tuple[str, ...] = ()  # codes of record/imported_values.py
     pointer: str | None = None  # of a JSON file: its place as a JSON pointer (RFC 6901)
 
     @property
     def value(self) -> float:
         """The number in bytes/s, ns or 1/s."""
-        return float(Decimal(self.text) * Decimal(self.unit.factor))  # rounded once
+        return float(Decimal(self.text) * _EXACT_FACTORS[self.unit.name])  # rounded once
+
+    @property
+    def rounding(self) -> float:
+        """Half of the last printed digit as a share of the number, which is not zero: 0.05 is 0.045 to 0.055,
+        hence 0.1.
+        """
+        mantissa, _, exponent = self.text.lower().partition("e")
+        decimals = len(mantissa.partition(".")[2])
+        return 0.5 * 10.0 ** (int(exponent or 0) - decimals) / abs(float(self.text))
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,7 @@ class ImportedFile(TypedDict):
     values: int
     versions: list[str]  # of the programs
     mistakes: int  # lines and places that could not be read
+    differences: dict[str, int]  # values without a result by code (imported_values.DIFFERENCES)
 
 
 class Manifest(TypedDict):

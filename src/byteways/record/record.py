@@ -146,7 +146,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
         """Returns the line's data, without absent fields (`reason` stays)."""
         data = {name: value for name, value in self.fields() if value is not None or name == "reason"}
         if self.time_ns is not None:
-            data["time_ns"] = asdict(self.time_ns)
+            data["time_ns"] = msgspec.to_builtins(self.time_ns)
         if self.evidence is not None:
             data["evidence"] = msgspec.to_builtins(self.evidence)
         if self.blame is not None:

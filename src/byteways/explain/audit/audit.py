@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from byteways.explain.audit.bound import NoBound
 from byteways.explain.audit.causes import causes_of
 from byteways.explain.audit.expected import LEAST_JUDGED_BYTES, References, with_caches
@@ -88,7 +90,7 @@ def audited(
             versions.append(found.hints.libraries.get("nccl") or found.hints.libraries.get("rccl") or "")
     odd = oddities(values, topology)
     judgements = tuple(
-        replace(one, oddities=odd[place], verdict=_with_odd(one)) if place in odd else one
+        structs.replace(one, oddities=odd[place], verdict=_with_odd(one)) if place in odd else one
         for place, one in enumerate(_each(values, versions, known))
     )
     return Audit(machine, tuple(filter(None, marks)), tuple(outputs), judgements, tuple(mistakes))
@@ -110,25 +112,25 @@ def _each(
     values: Iterable[tuple[int, ForeignValue]], versions: Sequence[str], known: References
 ) -> Iterator[AuditedValue]:
     for output, value in values:
-        yield replace(_judged(value, known, versions[output]), output=output)
+        yield _judged(value, known, versions[output], output)
 
 
-def _judged(value: ForeignValue, known: References, version: str) -> AuditedValue:
+def _judged(value: ForeignValue, known: References, version: str, output: int) -> AuditedValue:
     """Returns the verdict on a number beside bounds and expectations, without the others of its table."""
-    plain = AuditedValue(NOT_JUDGED, value, 0)
+    plain = AuditedValue(NOT_JUDGED, value, output)
     if value.unit.metric == "rate":
-        return replace(plain, reason="rate")
+        return structs.replace(plain, reason="rate")
     if value.value <= 0:
-        return replace(plain, reason="zero")
+        return structs.replace(plain, reason="zero")
     cases = known.cases(value)
     resolved = _NEARLY_EQUAL | ({"devices-unknown"} if len(cases.possible) == 1 else set())
     open_ones = [code for code in cases.differences if code not in resolved]
     other = [code for code in open_ones if code not in _STILL_BOUNDED]
     if other or not cases.possible:
-        return replace(plain, reason=(other or ["no-case"])[0], differences=cases.differences)
+        return structs.replace(plain, reason=(other or ["no-case"])[0], differences=cases.differences)
     own, bound = _highest(cases, known)
     counted = own.value_of(value)
-    one = replace(
+    one = structs.replace(
         plain,
         own=own,
         equal=own == cases.own,
@@ -136,12 +138,12 @@ def _judged(value: ForeignValue, known: References, version: str) -> AuditedValu
         counted=counted,
         bound=bound if isinstance(bound, Bound) else None,
     )
-    if isinstance(bound, Bound) and _exceeds(counted, bound, own, half_digit(value.text)):
-        return replace(one, verdict=IMPOSSIBLE_NUMBER, causes=causes_of(value, own, counted, known))
+    if isinstance(bound, Bound) and _exceeds(counted, bound, own, value.rounding):
+        return structs.replace(one, verdict=IMPOSSIBLE_NUMBER, causes=causes_of(value, own, counted, known))
     if open_ones == ["devices-unknown"] and _one_end_known(value):
         return _beside_each(one, cases, known, version)
     if open_ones:
-        return replace(one, reason=open_ones[0])
+        return structs.replace(one, reason=open_ones[0])
     return _beside_expected(one, known, version, bound)
 
 
@@ -155,21 +157,14 @@ def _beside_each(one: AuditedValue, cases: CasesOfValue, known: References, vers
     """Returns the verdict that holds whichever domain it was; expected if it is for one of them."""
     each = [
         _beside_expected(
-            replace(one, own=own, counted=own.value_of(one.value)), known, version, known.bound(own)
+            structs.replace(one, own=own, counted=own.value_of(one.value)), known, version, known.bound(own)
         )
         for own in cases.possible
     ]
     good = [one for one in each if one.verdict in (NORMAL_NUMBER, COUNTED_OTHERWISE)]
     if good or len({one.verdict for one in each}) == 1:
         return (good or each)[0]
-    return replace(one, reason="devices-unknown")
-
-
-def half_digit(text: str) -> float:
-    """Returns half of the last printed digit as a part of the number: what rounding may have changed."""
-    mantissa, _, exponent = text.lower().partition("e")
-    decimals = len(mantissa.partition(".")[2])
-    return 0.5 * 10.0 ** (int(exponent or 0) - decimals) / abs(float(text))
+    return structs.replace(one, reason="devices-unknown")
 
 
 def _highest(cases: CasesOfValue, known: References) -> tuple[OwnCase, Bound | NoBound]:
@@ -202,12 +197,12 @@ def _beside_expected(
     if expected is None:
         small = own.case.size_bytes < LEAST_JUDGED_BYTES
         cached = isinstance(bound, NoBound) and bound.reason == "cache"
-        return replace(one, reason="small-size" if small else "cache" if cached else "no-reference")
-    one = replace(one, expected=expected)
+        return structs.replace(one, reason="small-size" if small else "cache" if cached else "no-reference")
+    one = structs.replace(one, expected=expected)
     speed = counted if own.metric == "bandwidth" else expected.value**2 / counted
-    if speed * (1 + half_digit(one.value.text)) < expected.least:
-        return replace(one, verdict=LOW_NUMBER, causes=causes_of(one.value, own, counted, known))
-    if speed > expected.most * (1 + half_digit(one.value.text)):
-        return replace(one, verdict=HIGH_NUMBER, causes=causes_of(one.value, own, counted, known))
+    if speed * (1 + one.value.rounding) < expected.least:
+        return structs.replace(one, verdict=LOW_NUMBER, causes=causes_of(one.value, own, counted, known))
+    if speed > expected.most * (1 + one.value.rounding):
+        return structs.replace(one, verdict=HIGH_NUMBER, causes=causes_of(one.value, own, counted, known))
     otherwise = own.factor != 1 and not own.from_time
-    return replace(one, verdict=COUNTED_OTHERWISE if otherwise else NORMAL_NUMBER)
+    return structs.replace(one, verdict=COUNTED_OTHERWISE if otherwise else NORMAL_NUMBER)

@@ -16,7 +16,7 @@ from byteways.explain.checks.peak_reference import AT_LEAST, OVERHEAD_LIMITED_BE
 from byteways.explain.results.index import Index
 from byteways.explain.results.repeatability import for_many, student
 from byteways.explain.two_runs.setting import setting_of_case
-from byteways.imported.cases import CasesOfValue, OwnCase, cases_of
+from byteways.imported.cases import CasesOfMachine, CasesOfValue, OwnCase
 from byteways.imported.value import ForeignValue
 from byteways.plan.case import OF_ALL_RANKS, Case
 from byteways.plan.interfaces import INTERFACES, counts_as_stream
@@ -70,7 +70,7 @@ class References:
         self._normal = normal
         self.topology = topology
         self._found: dict[tuple[str, str, str], Expected | None] = {}  # a log repeats its cases
-        self._cases: dict[tuple[object, ...], CasesOfValue] = {}
+        self._cases = CasesOfMachine(topology)
         self._bounds: dict[tuple[str, str], Bound | NoBound] = {}
         names = ("nccl", "rccl", "mpi")
         libraries = [{"library": name, "usable": True, "version": "any"} for name in names]
@@ -90,13 +90,7 @@ class References:
 
     def cases(self, value: ForeignValue) -> CasesOfValue:
         """Returns what a value is for us (imported/cases.py), whatever its number is."""
-        operation = value.operation
-        what = (operation.interface, operation.pattern, operation.executor, operation.ranks)
-        ends = operation.source, operation.destination, *operation.options.items()
-        key = (*what, *ends, value.unit.metric, value.counts, value.size_bytes, value.differences)
-        if key not in self._cases:
-            self._cases[key] = cases_of(value, self.topology)
-        return self._cases[key]
+        return self._cases.of(value)
 
     def bound(self, own: OwnCase) -> Bound | NoBound:
         """Returns what no value of a case exceeds (bound.py)."""

@@ -20,7 +20,7 @@ from byteways.explain.audit.verdict import (
 )
 from byteways.explain.display.table import Table
 from byteways.explain.results.counting import count
-from byteways.imported.value import DIFFERENCES
+from byteways.record.imported_values import DIFFERENCES
 from byteways.units import format_bandwidth, format_size, short_time
 
 HEADINGS = ("verdict", "line", "test", "path", "size", "printed", "what it is", "expected")

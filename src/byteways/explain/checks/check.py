@@ -25,6 +25,7 @@ from byteways.explain.results.summary import RecordedRun
 from byteways.explain.two_runs.paired_cases import DEFAULT_LEAST_EFFECT
 from byteways.explain.two_runs.wording_comparison import part_of
 from byteways.plan.spelling import closest
+from byteways.record.imported_values import without_equal_case
 from byteways.record.simulation_mark import mark_of, subject
 
 PEAK = "peak"
@@ -135,7 +136,8 @@ def checked(
     """
     index = Index.of(run)
     if not index.records:
-        raise BytewaysError(f"{name} has no results to check", hint="measure first: byteways run")
+        why = without_equal_case(index.manifest) or None  # of an imported run
+        raise BytewaysError(f"{name} has no results to check", cause=why, hint="measure first: byteways run")
     marks = [mark_of(index.manifest)]
     links: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -26,7 +26,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.machine_names import devices_of
 from byteways.explain.results.summary import Result
 from byteways.explain.two_runs.comparison import check as comparable
-from byteways.explain.two_runs.comparison import gpus, matched
+from byteways.explain.two_runs.comparison import gpus, matched, why_no_case
 from byteways.explain.two_runs.pooled import PooledChange, pooled_changes
 from byteways.explain.two_runs.suspects import missing_links
 
@@ -74,7 +74,9 @@ def against_run(
         )
     if not {record.case_id for record in run.records} & {record.case_id for record in reference.records}:
         raise BytewaysError(
-            f"{names[0]} and {names[1]} have no case in common", hint="check runs of one suite"
+            f"{names[0]} and {names[1]} have no case in common",
+            cause=why_no_case(run, reference, names),
+            hint="check runs of one suite",
         )
     pairs, unlike = matched(reference, run)
     intact = {cell.record.case_id for cell in sound(run)}

@@ -24,6 +24,7 @@ from byteways.explain.two_runs.pooled import pooled_changes
 from byteways.explain.two_runs.setting import method_changed
 from byteways.explain.two_runs.suspects import missing_links
 from byteways.explain.two_runs.wording_comparison import page, whole_summary
+from byteways.record.imported_values import without_equal_case
 from byteways.record.simulation_mark import is_simulated
 from byteways.topology.model import Topology
 
@@ -174,13 +175,23 @@ def _common(
         hint = "compare runs of one suite"
         if gpus(first.topology) != gpus(second.topology):
             hint = "the machines differ: --by link-class compares kinds of links by their part of the peak"
-        raise BytewaysError(f"{names[0]} and {names[1]} have no case in common", hint=hint)
+        raise BytewaysError(
+            f"{names[0]} and {names[1]} have no case in common",
+            cause=why_no_case(first, second, names),
+            hint=hint,
+        )
     reasons = Counter(others.values())
     if not pairs:
         why = "; ".join(f"{reason} ({number})" for reason, number in reasons.items())
         hint = "measure both runs again with one version of byteways and 3 rounds: byteways run --rounds 3"
         raise BytewaysError(f"no case of {names[0]} and {names[1]} can be compared", cause=why, hint=hint)
     return pairs, reasons
+
+
+def why_no_case(first: Index, second: Index, names: tuple[str, str]) -> str | None:
+    """Returns which values of imported runs are not comparable, and why; None: all are."""
+    why = zip(names, map(without_equal_case, (first.manifest, second.manifest)), strict=True)
+    return " | ".join(f"values of {name} without an equal case: {text}" for name, text in why if text) or None
 
 
 def matched(first: Index, second: Index) -> tuple[list[tuple[Result, Result]], dict[str, str]]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import errno
 import fcntl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from byteways.decoding import encoded_lines
 from byteways.errors import BytewaysError
 from byteways.json_text import json_line
 from byteways.record.record import Record
@@ -117,6 +118,16 @@ class Journal:
     def append(self, record: Record, samples: Samples | None = None) -> None:
         """Encodes and adds a record. Also raises ValueError for a value that is NaN or infinite."""
         self.add(entry_of(record, samples))
+
+    def extend(self, records: Iterable[Record]) -> None:
+        """Adds records of finite numbers that can be made again: they are on disk after close().
+
+        Raises:
+            BytewaysError: Like add(); none of them is written.
+        """
+        lines = encoded_lines(record.to_json() for record in records)
+        with explained(self.folder):
+            self._file.write(lines)
 
     def add(self, entry: JournalEntry) -> None:
         """Writes one record, completely or not at all, after its samples.
