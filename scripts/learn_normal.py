@@ -4,9 +4,9 @@
 
 Results of one round count beside those of other machines: they only widen what machines vary by. Of the
 published values (validation/published and the studies) those count that fix the same things as one of our
-cases: bandwidths of copies and kernels at 16 MiB and more, where it matters little how a program times; no
-approximate values, no second prints, and no options. The nodes are those of the machine models, and those of
-which byteways knows the vendors' peaks (validation/references.csv).
+cases: bandwidths of copies and kernels at 16 MiB and more, where it matters little how a program times, and
+of collectives at 1 MiB and more; no approximate values, no second prints, and no other options. The nodes are
+those of the machine models, and those of which byteways knows the vendors' peaks (validation/references.csv).
 """
 
 from __future__ import annotations
@@ -25,30 +25,44 @@ from byteways.explain.checks.learning import learned  # noqa: E402
 from byteways.explain.checks.normal import NORMAL_FILE, Normal, NormalSetting, ReferenceMachine, Sample  # noqa: E402
 from byteways.explain.results.index import Index  # noqa: E402
 from byteways.explain.two_runs.setting import family_of, setting_of  # noqa: E402
-from byteways.imported.cases import transfer  # noqa: E402
+from byteways.imported.cases import cases_of, transfer  # noqa: E402
 from byteways.plan.case import PlannedCase  # noqa: E402
 from byteways.record.record import Record  # noqa: E402
 from byteways.record.run_folder import RunFolder  # noqa: E402
 from byteways.run.conduct.recording import record_without_values  # noqa: E402
 from byteways.simulate.library import load as load_model  # noqa: E402
 from byteways.simulate.topology import topology_of  # noqa: E402
+from byteways.studies.values import LARGEST  # noqa: E402
 from byteways.topology.model import Topology  # noqa: E402
 from byteways.topology.nominal import NOMINAL_MACHINES, nominal_topology  # noqa: E402
-from published_values import PublishedValue, load, machines, references  # type: ignore[import-not-found]  # noqa: E402
+from published_values import (  # type: ignore[import-not-found]  # noqa: E402
+    COUNTS,
+    PublishedValue,
+    foreign,
+    library_of,
+    load,
+    machines,
+    references,
+)
 from unpack_examples import EXAMPLES, fleet, unpack  # noqa: E402
 
 PLACE = ROOT / "src/byteways/explain/checks" / NORMAL_FILE
-#: Words of the tables for what a record counts.
-COUNTS = {"one direction": "per-direction", "sum of both directions": "sum-of-directions"}
-LEAST_BYTES = 16 * 2**20
+LEAST_BYTES = {"copy": 16 * 2**20, "kernel": 16 * 2**20, "xccl": 2**20}
 
 
 class Sheet:
-    """A node as a run without records, to name the settings of published values."""
+    """A node as a run without records, to name the settings of published values.
 
-    def __init__(self, topology: Topology) -> None:
+    Args:
+        topology: Of the node.
+        library: Version of its NCCL or RCCL; empty: not stated.
+    """
+
+    def __init__(self, topology: Topology, library: str = "") -> None:
         self.topology = topology
-        self.manifest: Mapping[str, object] = {"topology": self.topology.to_json()}
+        name = "rccl" if topology.device("gpu0").model.startswith("AMD") else "nccl"
+        known = {"library": name, "usable": True, "version": library or "not stated"}
+        self.manifest: Mapping[str, object] = {"topology": self.topology.to_json(), "libraries": [known]}
         self.records: list[Record] = []
         self.damaged_lines = 0
 
@@ -65,16 +79,21 @@ def recorded_runs() -> Iterator[tuple[RunFolder, str]]:
 
 def usable(value: PublishedValue) -> bool:
     """Whether a published value fixes the same things as one of our cases."""
-    known = value.method in ("copy", "kernel") and value.pattern in ("unidirectional", "bidirectional")
-    plain = not value.options and not value.same_as and value.exactness != "approximate"
-    large = value.size_bytes is not None and value.size_bytes >= LEAST_BYTES
-    return known and plain and large and value.metric == "bandwidth" and value.counts in COUNTS
+    plain = not value.same_as and value.exactness != "approximate"
+    plain &= value.method == "xccl" or not value.options
+    large = value.size_bytes is not None and value.size_bytes >= LEAST_BYTES.get(value.method, LARGEST)
+    return plain and large and foreign(value) is not None
 
 
-def record_of(value: PublishedValue) -> Record:
+def record_of(value: PublishedValue, topology: Topology) -> Record:
     """The case of a published value."""
     ends, size = (value.source, value.destination), value.size_bytes or 0
-    case = transfer(value.method, value.pattern, ends, value.executor, size, value.environment)
+    if value.method == "xccl":
+        own = cases_of(foreign(value), topology).own
+        assert own is not None and own.factor == 1.0, value.key
+        case = replace(own.case, environment=value.environment)
+    else:
+        case = transfer(value.method, value.pattern, ends, value.executor, size, value.environment)
     planned = PlannedCase(case, "published", 0, 1.0, 0.01)
     return record_without_values(planned, 1, "skipped", "published")
 
@@ -88,29 +107,31 @@ def with_published(normal: Normal) -> Normal:
         for name in NOMINAL_MACHINES
     ]
     for topology, values in known:
-        index = Index(Sheet(topology))
         systems: dict[tuple[str, str], dict[str, list[PublishedValue]]] = defaultdict(
             lambda: defaultdict(list)
         )
         for value in filter(usable, values):
-            if key := setting_of(index, record_of(value)):
+            index = Index(Sheet(topology, library_of(value)))
+            if key := setting_of(index, record_of(value, topology)):
                 systems[value.source_key, value.system][key].append(value)
         for (source, system), found in systems.items():
             places = ", ".join(dict.fromkeys(value.locator for some in found.values() for value in some))
             # Without numbers of devices: the node of the publication may have more than the model.
             nodes.append(ReferenceMachine(system, f"{source}: {places}", published=True))
             for key, some in found.items():
-                _add(settings, key, some, len(nodes) - 1)
+                _add(settings, key, some, len(nodes) - 1, topology)
     return Normal(normal.version, tuple(nodes), settings)
 
 
-def _add(settings: dict[str, NormalSetting], key: str, some: list[PublishedValue], place: int) -> None:
+def _add(
+    settings: dict[str, NormalSetting], key: str, some: list[PublishedValue], place: int, topology: Topology
+) -> None:
     numbers = [value.value for value in some]
     ends = [end for value in some for end in value.range or (value.value,)]
     sample = Sample(place, median(numbers), min(ends), max(ends), len(numbers), 0)
     known = settings.get(key)
     counts = COUNTS[some[0].counts]
-    family = family_of(record_of(some[0]))
+    family = family_of(record_of(some[0], topology))
     if known is None:
         settings[key] = NormalSetting(family, counts, None, {}, (sample,))
     elif known.counts == counts:

@@ -36,10 +36,9 @@ from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.simulate.library import load as load_model
 from byteways.simulate.topology import topology_of
-from byteways.studies.values import PublishedValue
 from byteways.topology.model import Topology
 from byteways.topology.nominal import NOMINAL_MACHINES, nominal_topology
-from published_values import load, machines, references
+from published_values import foreign, load, machines, references
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 from unpack_examples import EXAMPLES, fleet, unpack
@@ -60,7 +59,6 @@ _OF_MESSAGES = (
 )
 #: Interfaces that have a counterpart in such programs.
 _TRANSFERS = ("copy", "kernel", "kernel-bulk", "memcpy", "memcpy-mt", "memcpy-stream")
-_COUNTS = {"one direction": "per-direction", "sum of both directions": "sum-of-directions"}
 
 
 @dataclass(frozen=True)
@@ -139,20 +137,6 @@ def _collective(record: Record, case: Case) -> Iterator[ForeignValue]:
     yield ForeignValue(1, name, "time", text, time, "mean", "algorithm", case.size_bytes, operation)
 
 
-def of_published(value: PublishedValue) -> Iterator[ForeignValue]:
-    """Yields a published bandwidth of a copy or kernel with a size."""
-    known = value.method in ("copy", "kernel") and value.pattern in ("unidirectional", "bidirectional")
-    if not known or value.size_bytes is None or value.metric != "bandwidth" or value.counts not in _COUNTS:
-        return
-    unit = Unit("GB/s")
-    operation = Operation(
-        value.method, value.pattern, str(value.source), str(value.destination), value.executor
-    )
-    text = printed(value.value, unit, 2)
-    counts = _COUNTS[value.counts]
-    yield ForeignValue(1, value.source_key, "", text, unit, "mean", counts, value.size_bytes, operation)
-
-
 def tally(
     name: str, values: Iterable[ForeignValue], topology: Topology, normal: Normal, *, again: bool = False
 ) -> Tally:
@@ -197,10 +181,11 @@ def plausible(normal: Normal, most: int | None = None) -> Iterator[Tally]:
         if len(known) == 1:
             yield tally(f"{name} on {known[0].name}", values, known[0].topology, normal, again=True)
     for name in machines():
-        values = [one for value in load(name) for one in of_published(value)]
+        values = [one for one in map(foreign, load(name)) if one is not None]
         yield tally(f"published of {name}", values, topology_of(load_model(name)), normal)
     for name in NOMINAL_MACHINES:
-        values = [one for value in references() if value.machine == name for one in of_published(value)]
+        published = (foreign(value) for value in references() if value.machine == name)
+        values = [one for one in published if one is not None]
         yield tally(f"published of {name}", values, nominal_topology(name), normal)
 
 

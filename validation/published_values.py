@@ -17,6 +17,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
+from byteways.imported.nccl_tests import PROGRAMS, operation_of
+from byteways.imported.value import ForeignValue, Operation, Unit
 from byteways.studies import with_values
 from byteways.studies.split import EXCLUDED, FITTED, HELD_OUT, patterns
 from byteways.studies.values import (  # noqa: F401 - the words of the tables, for who imports this
@@ -29,6 +31,15 @@ from byteways.studies.values import (  # noqa: F401 - the words of the tables, f
     read_values,
     values_of_study,
 )
+
+#: Words of the tables for what a record counts.
+COUNTS = {
+    "one direction": "per-direction",
+    "sum of both directions": "sum-of-directions",
+    "bus bandwidth": "bus",
+}
+#: Options of a collective that leave it what ours is.
+_OF_COLLECTIVES = frozenset(("program", "ranks", "processes", "library"))
 
 FOLDER = Path(__file__).parent / "published"
 
@@ -67,6 +78,39 @@ def references() -> list[PublishedValue]:
 @cache
 def _of_studies() -> tuple[PublishedValue, ...]:
     return tuple(value for key in with_values() for value in values_of_study(key))
+
+
+def foreign(value: PublishedValue) -> ForeignValue | None:
+    """Returns a published bandwidth of a copy, kernel or collective as a value; None: it is none."""
+    if value.size_bytes is None or value.metric != "bandwidth" or value.counts not in COUNTS:
+        return None
+    if value.method in ("copy", "kernel") and value.pattern in ("unidirectional", "bidirectional"):
+        operation = Operation(
+            value.method, value.pattern, str(value.source), str(value.destination), value.executor
+        )
+    elif value.method == "xccl" and value.pattern == "collective" and value.options.keys() <= _OF_COLLECTIVES:
+        pattern = PROGRAMS.get(value.options["program"])
+        if pattern is None:
+            return None
+        operation = operation_of(pattern, int(value.options["ranks"]), in_place=False)
+    else:
+        return None
+    return ForeignValue(
+        line=None,
+        test=value.source_key,
+        column="",
+        text=f"{value.value / 1e9:.12g}",
+        unit=Unit("GB/s"),
+        statistic=value.statistic or "mean",
+        counts=COUNTS[value.counts],
+        size_bytes=value.size_bytes,
+        operation=operation,
+    )
+
+
+def library_of(value: PublishedValue) -> str:
+    """Returns the version of NCCL or RCCL; empty: not stated."""
+    return value.options.get("library", "").partition("-")[2]
 
 
 def split(machine: str) -> tuple[list[PublishedValue], list[PublishedValue], list[PublishedValue]]:

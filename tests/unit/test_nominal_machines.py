@@ -39,11 +39,12 @@ def test_peaks_of_links() -> None:
     """Catches a peak of both directions, and another generation's."""
     peaks = {
         name: [link.peak_bytes_per_s for link in route(nominal_topology(name), "gpu0", "gpu1")]
-        for name in ("a100-x8", "h100-x8", "b200-x8", "gb200-x4")
+        for name in ("a100-x8", "h100-x8", "h200-x8", "b200-x8", "gb200-x4")
     }
     assert peaks == {
         "a100-x8": [300e9] * 2,
         "h100-x8": [450e9] * 2,
+        "h200-x8": [450e9] * 2,
         "b200-x8": [900e9] * 2,
         "gb200-x4": [900e9] * 2,
     }

@@ -7,7 +7,13 @@ import hashlib
 import pytest
 
 import published_values as published
+from byteways.explain.audit.expected import References
+from byteways.explain.audit.verdict import FROM_PUBLISHED
+from byteways.explain.checks.normal import read_normal
+from byteways.imported.cases import cases_of
+from byteways.imported.nccl_tests import PROGRAMS
 from byteways.plan.case import Buffer
+from byteways.plan.collective_counts import bus_factor
 from byteways.plan.memory import MEMORIES
 from byteways.studies import split
 from byteways.studies.values import STATISTICS
@@ -63,7 +69,28 @@ def test_references_are_of_machines_that_byteways_knows_the_peaks_of() -> None:
         arcs = links_between(topology, value.source.device, value.destination.device)
         assert arcs
         known = [arc.capacity for arc in arcs if arc.capacity]
-        assert value.value <= min(known) * (2 if value.pattern == "bidirectional" else 1)
+        times = 2.0 if value.pattern == "bidirectional" else 1.0
+        if value.pattern == "collective":  # a switch that adds: each link carries the data once
+            times = bus_factor(PROGRAMS[value.options["program"]], int(value.options["ranks"]))
+        assert value.value <= min(known) * times
+
+
+def test_a_published_collective_is_what_audit_expects() -> None:
+    """Catches a collective whose reference nobody finds: another order of ranks, version or count."""
+    topology = nominal_topology("h200-x8")
+    value = next(
+        one
+        for one in map(published.foreign, published.references())
+        if one
+        and one.unit.name == "GB/s"
+        and one.operation.pattern == "allreduce"
+        and one.operation.ranks == 8
+        and one.value == 482.26e9
+    )
+    own = cases_of(value, topology).own
+    assert own is not None
+    expected = References(read_normal(None), topology).expected(own)
+    assert expected is not None and (expected.basis, expected.value) == (FROM_PUBLISHED, 482.26e9)
 
 
 @pytest.mark.parametrize("machine", MACHINES)

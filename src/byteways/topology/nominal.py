@@ -62,6 +62,16 @@ NOMINAL_MACHINES: Mapping[str, NominalMachine] = {
         pcie=5,
         pcie_source="PCIe 5.0 of the H100 SXM",
     ),
+    "h200-x8": NominalMachine(
+        "8 NVIDIA H200 SXM behind NVSwitch (HGX H200)",
+        8,
+        "NVIDIA H200",
+        4.8e12,
+        "published for the H200 SXM: 4.8 TB/s",
+        nvlinks=18,
+        pcie=5,
+        pcie_source="PCIe 5.0 of the H200 SXM",
+    ),
     "gh200": NominalMachine(
         "NVIDIA GH200 with 96 GB of HBM3 (Grace Hopper Superchip)",
         1,

@@ -226,12 +226,14 @@ def with_caches(topology: Topology) -> Topology:
     return replace(topology, devices=devices)
 
 
-#: Last-level caches of GPUs by architecture, the largest of any model; a cache on the memory side counts.
+#: Last-level caches of GPUs by architecture, the largest of any model; a cache on the memory side counts. Of
+#: NVIDIA: 40 MB of the A100, 60 MB of a whole GH100 die (H100: 50), 126 MB of the B200 (NVIDIA; Chips and
+#: Cheese, 2023-07-02). Of AMD: "AMD GPU specifications" in ROCm's documentation.
 _LARGEST_CACHES = {
     "sm_80": 40 * 2**20,
     "sm_90": 60 * 2**20,
-    "sm_100": 128 * 2**20,
-    "sm_103": 128 * 2**20,
+    "sm_100": 126 * 2**20,
+    "sm_103": 126 * 2**20,
     "gfx90a": 8 * 2**20,
     "gfx942": 256 * 2**20,
     "gfx950": 256 * 2**20,
