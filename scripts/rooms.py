@@ -75,6 +75,10 @@ ROOMS = (
         ("simulate", "plan", "topology"),
     ),
     Room(
+        "watch",
+        "what a watched program moves: its bins, the folder that holds them, how it is started with collectors",
+    ),
+    Room(
         "imported",
         "outputs of other programs: one reader a format, one registry, one form of a value; their cases and "
         "records",
@@ -137,6 +141,11 @@ ROOMS = (
         "explain.checks",
         "verdicts of `check`, and what is normal",
         ("explain.subjects", "explain.two_runs", "explain.bottlenecks", *_CLAIMS),
+    ),
+    Room(
+        "explain.watched",
+        "what a program would gain: its bins beside a run",
+        ("explain.best", "explain.display", "watch", *_CLAIMS),
     ),
     Room(
         "explain.audit",
