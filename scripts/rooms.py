@@ -77,6 +77,7 @@ ROOMS = (
     Room(
         "watch",
         "what a watched program moves: its bins, the folder that holds them, how it is started with collectors",
+        ("plan", "topology"),
     ),
     Room(
         "imported",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -22,6 +22,8 @@ from byteways.topology.device_names import IDENTIFIER, devices_named
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
+#: A sweep of a suite: its name, and its other keys.
+Sweep = tuple[str, Mapping[str, object]]
 #: Seconds of an answer that are no measuring. Estimates are conservative; the limit ends what takes longer.
 RESERVED_S = 1.0
 #: Seconds of samples for each method, in all its rounds: at most, and as a part of the time for the answer.
@@ -36,8 +38,34 @@ def suite_of(asked: Question, topology: Topology) -> Suite:
     Raises:
         BytewaysError: A device is unknown or ambiguous, or stands for devices of both kinds.
     """
-    text = "\n\n".join((_head(asked), *_sweeps(asked, topology))) + "\n"
-    return parse(text, file="best")
+    sweeps = (sweep_text(name, keys) for name, keys in _sweeps(asked, topology))
+    return parse("\n\n".join((_head(asked), *sweeps)) + "\n", file="best")
+
+
+def suite_of_questions(questions: Iterable[Question], topology: Topology, head: str, file: str) -> Suite:
+    """Returns the suite that measures several questions: sizes are in one sweep if nothing else differs.
+
+    Args:
+        questions: The most important first.
+        topology: The machine.
+        head: The suite's own keys, as TOML.
+        file: What messages call the suite.
+
+    Raises:
+        BytewaysError: As of suite_of().
+    """
+    merged: dict[str, tuple[str, dict[str, object], list[object]]] = {}
+    for asked in questions:
+        for name, keys in _sweeps(asked, topology):
+            rest = {key: value for key, value in keys.items() if key != "size"}
+            _, _, sizes = merged.setdefault(json.dumps([name, rest]), (name, rest, []))
+            if keys["size"] not in sizes:
+                sizes.append(keys["size"])
+    texts = (
+        sweep_text(f"{name}-{number}", {**rest, "size": sizes})
+        for number, (name, rest, sizes) in enumerate(merged.values())
+    )
+    return parse("\n\n".join((head, *texts)) + "\n", file=file)
 
 
 def _head(asked: Question) -> str:
@@ -49,7 +77,7 @@ def _head(asked: Question) -> str:
     )
 
 
-def _collective(asked: Question, topology: Topology) -> Iterator[str]:
+def _collective(asked: Question, topology: Topology) -> Iterator[Sweep]:
     """Yields the sweeps of a collective of all ranks: on GPUs, else in host memory."""
     kind = "gpu" if topology.names("gpu") else "cpu"
     words = (asked.source or f"{kind}*", asked.destination or f"{kind}*")
@@ -61,13 +89,12 @@ def _collective(asked: Question, topology: Topology) -> Iterator[str]:
         yield _sweep(interface, asked, ends, interface=[interface], cache="warm", priority=8)
 
 
-def _load(asked: Question, topology: Topology) -> Iterator[str]:
+def _load(asked: Question, topology: Topology) -> Iterator[Sweep]:
     """Yields the sweeps of the parts of a load, and of all of it."""
-    for name, keys in sweeps_of_load(asked.size_bytes, topology, gpu_of(asked, topology)):
-        yield sweep_text(name, keys)
+    yield from sweeps_of_load(asked.size_bytes, topology, gpu_of(asked, topology))
 
 
-def _blocks(asked: Question, topology: Topology) -> Iterator[str]:
+def _blocks(asked: Question, topology: Topology) -> Iterator[Sweep]:
     """Yields the sweeps of all methods for scattered blocks, with their calls in the time."""
     blocks = asked.blocks
     assert blocks is not None
@@ -99,7 +126,7 @@ def _blocks(asked: Question, topology: Topology) -> Iterator[str]:
             )
 
 
-def _sweeps(asked: Question, topology: Topology) -> Iterator[str]:
+def _sweeps(asked: Question, topology: Topology) -> Iterator[Sweep]:
     if asked.load:
         yield from _load(asked, topology)
         return
@@ -143,7 +170,7 @@ def _sweeps(asked: Question, topology: Topology) -> Iterator[str]:
 
 def _prefetches(
     asked: Question, source: str, destination: str, shared: Mapping[str, object]
-) -> Iterator[str]:
+) -> Iterator[Sweep]:
     """Yields the sweeps of prefetches, where the memory asked for migrates."""
     for memory in (one for one in MEMORIES if is_managed(one) and fnmatchcase(one, asked.memory or "")):
         ends = [[f"{glob}:{memory}"] for glob in (source, destination)]
@@ -180,16 +207,15 @@ def _buffers(asked: Question, glob: str, with_gpu: bool) -> list[str]:
     return [f"{glob}:{memory}" for memory in usual]
 
 
-def _sweep(name: str, asked: Question, ends: Sequence[Sequence[str]], **keys: object) -> str:
-    """Returns a sweep as TOML; keys without a value are left out."""
-    told = {
+def _sweep(name: str, asked: Question, ends: Sequence[Sequence[str]], **keys: object) -> Sweep:
+    """Returns a sweep; keys without a value are left out."""
+    return name, {
         "pattern": asked.pattern,
         "source": [*ends[0]],
         "destination": [*ends[1]],
         "size": asked.size_bytes,
         **{key: value for key, value in keys.items() if value is not None},
     }
-    return sweep_text(name, told)
 
 
 def sweep_text(name: str, keys: Mapping[str, object]) -> str:

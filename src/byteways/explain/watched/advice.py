@@ -7,7 +7,7 @@ the program uses, and the program's time lies outside the best one's interval.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
@@ -19,11 +19,12 @@ from byteways.explain.best.answers import Answer, answers
 from byteways.explain.claims.phrases import times_of
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part
-from byteways.plan.interfaces import COLLECTIVES, INTERFACES
+from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import is_plain
-from byteways.plan.question import PROCESS, RANKS, Question
+from byteways.plan.question import Question
 from byteways.record.simulation_mark import mark_of
-from byteways.watch.bins import Bin, End, Watched
+from byteways.watch.bins import Bin, Watched
+from byteways.watch.questions import question_of, time_of
 
 #: Why a bin has no gain, by code; the sentence completes "no gain is stated: …".
 NO_GAIN = {
@@ -142,13 +143,6 @@ def advice(watched: Watched, run: Index, name: str = "RUN") -> Advice:
     return Advice(tuple(order), mark_of(run.manifest))
 
 
-def time_of(each: Bin) -> float | None:
-    """Returns the time of a bin in ns: on the device, or else of the calls with what they waited for."""
-    if each.time_ns is not None:
-        return float(each.time_ns)
-    return None if each.call_ns is None else float(each.call_ns + (each.waiting_ns or 0))
-
-
 class _Asked:
     """The answers of a run, each looked for once."""
 
@@ -174,28 +168,24 @@ def _advised(each: Bin, asked: _Asked) -> AdvisedBin:
     taken = time_of(each)
     if not taken:
         return AdvisedBin(each, None, no_gain="no-time")
-    ends = _ends(each, asked.run)
-    if isinstance(ends, str):
-        return AdvisedBin(each, taken, no_gain=ends)
-    size = round(each.bytes / each.count)
-    pattern = _pattern(each)
-    within = PROCESS if each.what in ("copy", "set") else RANKS
-    plain = [
-        memory for memory in (each.source.memory, each.destination.memory) if memory and is_plain(memory)
-    ]
-    best = asked.best(Question(*ends, size, within, None, pattern))
+    question = question_of(each)
+    if isinstance(question, str):
+        return AdvisedBin(each, taken, no_gain=question)
+    if not {*asked.run.topology.names(), "host", ""}.issuperset((question.source, question.destination)):
+        return AdvisedBin(each, taken, no_gain="devices-unknown")
+    best = asked.best(question)
     time = None if best is None else _time_of_all(each, best)
     if best is None or time is None:
         return AdvisedBin(each, taken, no_gain="not-measured")
-    gain = _gain(each, taken, time, best, plain)
+    gain = _gain(each, taken, time, best)
     if isinstance(gain, str):
         return AdvisedBin(each, taken, best, time, no_gain=gain)
     return AdvisedBin(each, taken, best, time, gain)
 
 
-def _gain(each: Bin, taken: float, time: Part, best: Answer, plain: Sequence[str]) -> Gain | str:
+def _gain(each: Bin, taken: float, time: Part, best: Answer) -> Gain | str:
     """Returns what a bin gains by the best method, or a key of NO_GAIN."""
-    change = _change(each, best, plain)
+    change = _change(each, best)
     if taken < time.low:
         return "faster"
     if change is None:
@@ -220,8 +210,9 @@ def _time_of_all(each: Bin, best: Answer) -> Part | None:
     return Part(value, low, high)
 
 
-def _change(each: Bin, best: Answer, plain: Sequence[str]) -> str | None:
+def _change(each: Bin, best: Answer) -> str | None:
     """Returns what a program would change to use the best method; None: nothing."""
+    plain = [end for end in (each.source, each.destination) if end.memory and is_plain(end.memory)]
     memories = {best.ranking.variant.source, best.ranking.variant.destination}
     if plain and not any(memory and is_plain(memory) for memory in memories):
         return "pinned" if memories & {"pinned", "registered"} else "memory"
@@ -240,41 +231,6 @@ def _interface(each: Bin) -> str:
     """Returns the interface that a call is for us; empty: none."""
     name = each.method.casefold()
     return next((interface for beginning, interface in _INTERFACES if name.startswith(beginning)), "")
-
-
-def _pattern(each: Bin) -> str:
-    """Returns the pattern of a bin: that of a collective by its call's name, else one direction."""
-    if each.what != "collective":
-        return "unidirectional"
-    name = (
-        each.method.casefold()
-        .removeprefix("mpi_")
-        .removeprefix("i" if "_i" in each.method.casefold() else "")
-    )
-    name = name.removeprefix("nccl").replace("_", "").replace("-", "")
-    return next((one for one in COLLECTIVES if one.replace("-", "") == name), "")
-
-
-def _ends(each: Bin, run: Index) -> tuple[str, str] | str:
-    """Returns the devices of a bin as a question names them, or a key of NO_GAIN."""
-    if each.what in ("synchronisation", "fault", "link", "set"):
-        return "no-bytes"
-    if each.what == "collective":
-        return ("", "") if _pattern(each) else "not-measured"
-    ends = [_device(end) for end in (each.source, each.destination)]
-    known = {*run.topology.names(), "host"}
-    if None in ends or not known.issuperset(end for end in ends if end):
-        return "devices-unknown"
-    source, destination = ends
-    assert source is not None and destination is not None
-    return source, destination
-
-
-def _device(end: End) -> str | None:
-    """Returns the device of an end; `host` for host memory of an unknown NUMA domain."""
-    if end.device is not None:
-        return end.device
-    return "host" if end.memory in ("pageable", "pinned", "registered", "hugepage") else None
 
 
 assert {interface for _, interface in _INTERFACES} <= INTERFACES.keys()
