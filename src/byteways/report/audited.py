@@ -3,47 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from byteways.explain.audit.verdict import AUDIT_VERDICTS, Audit
 from byteways.explain.audit.wording_audit import audit_notes, audit_summary, audit_table
 from byteways.explain.display.table import Table
-from byteways.report.render import Deferred, asset, page_environment
+from byteways.report.simple_page import SimplePage, simple_page
 
 #: Most numbers of a verdict on the page; all are in `byteways audit --json`.
 MOST_OF_VERDICT = 500
 
 
-@dataclass(frozen=True)
-class AuditPage:
-    """The content of the page."""
-
-    title: str
-    marks: tuple[str, ...]
-    summary: str
-    notes: tuple[str, ...]
-    tables: tuple[Table, ...]  # one a verdict, the worst first
-
-
-def content_of(audit: Audit) -> AuditPage:
-    """Returns the page of an audit as data."""
-    files = list(dict.fromkeys(Path(output.file).name for output in audit.outputs))
-    named = files[0] if len(files) == 1 else f"{len(files)} files"
-    return AuditPage(
-        f"Audit of {named}",
-        audit.marks,
-        audit_summary(audit),
-        audit_notes(audit),
-        tuple(_tables(audit)),
-    )
-
-
 def audit_page(audit: Audit) -> str:
     """Returns the HTML text, which loads nothing from elsewhere."""
-    template = page_environment().get_template("audit.html.j2")
-    return template.render(
-        page=content_of(audit), style=asset("page.css"), tips=Deferred(), later=Deferred(), charts=Deferred()
+    files = list(dict.fromkeys(Path(output.file).name for output in audit.outputs))
+    named = files[0] if len(files) == 1 else f"{len(files)} files"
+    return simple_page(
+        SimplePage(
+            "audit",
+            f"Audit of {named}",
+            audit.marks,
+            audit_summary(audit),
+            audit_notes(audit),
+            "Numbers",
+            tuple(_tables(audit)),
+        )
     )
 
 
