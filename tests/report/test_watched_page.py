@@ -47,5 +47,6 @@ def test_a_page_has_scripts_for_its_charts_alone() -> None:
     drawn = simple_page(SimplePage("watch", "T", ("mark",), "S", ("note",), "Numbers", (table,), (chart,)))
     assert "<script" not in plain and "script-src" not in plain
     assert "<script>x" not in drawn and "chart.title" not in drawn and 'data-chart="0"' in drawn
+    assert all('<nav class="contents"' in page for page in (plain, drawn))  # the frame has a column for it
     ids = re.findall(r'\bid="([^"]+)"', drawn)
     assert len(ids) == len({*ids})

@@ -21,6 +21,7 @@ class SimplePage:
     heading: str  # of the tables
     tables: tuple[Table, ...]
     charts: tuple[Chart, ...] = ()
+    notes_heading: str = "How to read it"
 
 
 def simple_page(page: SimplePage) -> str:

@@ -60,6 +60,7 @@ def time_chart(watched: Watched) -> Chart | None:
                     Point((place + 0.5) * line.interval_ns, moved / line.interval_ns)
                     for place, moved in enumerate(rates)
                 ),
+                symbol="none",
             )
             for what, rates in sums.items()
             if any(rates)
