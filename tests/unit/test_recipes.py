@@ -47,7 +47,7 @@ def directives(name: str) -> list[ast.Call]:
 
 
 def series(version: str) -> tuple[int, int]:
-    """Major and minor number: (0, 3) of "0.3.0.dev0"."""
+    """Major and minor number: (0, 3) of "0.3.0"."""
     major, minor, *_ = version.split(".")
     return int(major), int(minor)
 
