@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from byteways.library import measure as measure
 
 #: The only place with the version; pyproject.toml reads it here.
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 #: Where the public names are defined.
 _PLACES = {

@@ -47,7 +47,7 @@ def directives(name: str) -> list[ast.Call]:
 
 
 def series(version: str) -> tuple[int, int]:
-    """Major and minor number: (0, 3) of "0.3.0.dev0"."""
+    """Major and minor number: (0, 3) of "0.3.0"."""
     major, minor, *_ = version.split(".")
     return int(major), int(minor)
 
@@ -95,6 +95,7 @@ def test_version_is_the_same_everywhere() -> None:
     headings = re.findall(r"^## \[(.*?)\](?: - \d{4}-\d\d-\d\d)?$", changes, re.MULTILINE)
     assert headings[0] == "Unreleased" and len(headings) == changes.count("\n## ")
     assert "dev" in __version__ or headings[1] == __version__
+    assert f"\n## [{headings[1]}] - {citation['date-released']}\n" in changes
     # Spack's recipe has the branch, and releases by their numbers.
     assert {ast.literal_eval(call.args[0]) for call in directives("version")} <= {"main", *headings[1:]}
     upgrades = (ROOT / "docs/guides/upgrade.md").read_text(encoding="utf-8")
