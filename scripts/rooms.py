@@ -75,6 +75,10 @@ ROOMS = (
         ("simulate", "plan", "topology"),
     ),
     Room(
+        "watch",
+        "what a watched program moves: its bins, their folder, how it is started with collectors",
+    ),
+    Room(
         "imported",
         "outputs of other programs: one reader a format, one registry, one form of a value; their cases and "
         "records",
@@ -169,7 +173,7 @@ ROOMS = (
         "one verb per file",
         (
             *("doctor", "report", "explain", "run.hosts", "run.conduct", "run.shared"),
-            *("imported", "studies", "simulate", *_RECORDED, CORE),
+            *("imported", "watch", "studies", "simulate", *_RECORDED, CORE),
         ),
     ),
     Room(
