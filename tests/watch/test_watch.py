@@ -203,6 +203,8 @@ def test_a_full_disk_costs_the_program_nothing(tmp_path: Path) -> None:
         ["--read", "taken"],
         ["--read", "missing"],
         ["--read", "taken", "--", "true"],
+        ["--memcpy", "0", "--", "true"],
+        ["--read", "taken", "--memcpy", "1MiB"],
     ],
     ids=" ".join,
 )

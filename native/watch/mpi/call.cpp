@@ -1,10 +1,9 @@
 // See call.hpp.
 #include "watch/mpi/call.hpp"
 
-#include <dlfcn.h>
-
 #include <cstring>
 
+#include "watch/host_buffers.hpp"
 #include "watch/site.hpp"
 
 namespace byteways::watch::mpi {
@@ -13,21 +12,6 @@ namespace {
 // Calls that MPI makes of its own functions are not the program's. The library is loaded with the program, so
 // that its thread-local variables need no allocation.
 [[gnu::tls_model("initial-exec")]] thread_local int depth = 0;
-
-// Where no GPU driver is loaded every buffer is the host's; elsewhere it may be a device's (unknown).
-Memory memory_of_buffers() {
-  constexpr std::uint32_t kAskEach = 4096;  // calls: drivers are loaded once
-  static std::atomic<std::uint32_t> asked{0};
-  static std::atomic<bool> has_driver{false};
-  if (!has_driver.load(std::memory_order_relaxed) &&
-      asked.fetch_add(1, std::memory_order_relaxed) % kAskEach == 0)
-    for (const char* name : {"libcuda.so.1", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7"})
-      if (void* const handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) {
-        dlclose(handle);
-        has_driver.store(true, std::memory_order_relaxed);
-      }
-  return has_driver.load(std::memory_order_relaxed) ? Memory::kUnknown : Memory::kPageable;
-}
 
 int own_rank() {
   static int rank = -1;

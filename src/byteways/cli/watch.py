@@ -18,6 +18,7 @@ from byteways import __version__
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
+from byteways.units import parse_size
 from byteways.watch.folder import (
     PROCESSES,
     WatchFolder,
@@ -52,6 +53,10 @@ def watch(
     read: Annotated[
         Path | None, typer.Option("--read", help="Print what an earlier watch has seen.", metavar="FOLDER")
     ] = None,
+    memcpy: Annotated[
+        str | None,
+        typer.Option("--memcpy", help="Count memcpy and memmove from this size on: '64KiB'.", metavar="SIZE"),
+    ] = None,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print all that was seen as JSON, after a command on standard error."),
@@ -60,8 +65,8 @@ def watch(
 ) -> int:
     """Run a program unchanged and say what it moved, how and for how long; exit as the program does."""
     if read is not None:
-        if command or out is not None:
-            raise BytewaysError("--read goes with no command and no --out", hint=_USAGE)
+        if command or out is not None or memcpy is not None:
+            raise BytewaysError("--read goes with no command and none of its options", hint=_USAGE)
         found = read_watch_folder(read)
         echo(_text(found, as_json, every))
         for problem in found.problems:
@@ -70,15 +75,20 @@ def watch(
     if not command:
         raise BytewaysError("no command to watch", hint=_USAGE)
     program = _program(command[0])
+    memcpy_bytes = _size(memcpy) if memcpy is not None else None
     folder = out or _default_folder(program)
     make_folder(folder)
-    return _watch(program, command, folder, as_json, every)
+    return _watch(program, command, folder, memcpy_bytes, as_json, every)
 
 
-def _watch(program: Path, command: list[str], folder: Path, as_json: bool, every: bool) -> int:
+def _watch(
+    program: Path, command: list[str], folder: Path, memcpy_bytes: int | None, as_json: bool, every: bool
+) -> int:
     from byteways.run.shared.simulator import native_folder
 
-    launch = watch_launch(program, folder.absolute(), native_folder(), time.time_ns(), os.environ)
+    launch = watch_launch(
+        program, folder.absolute(), native_folder(), time.time_ns(), os.environ, memcpy_bytes
+    )
     for problem in launch.problems:
         say(f"warning: {sentence(problem)}")
     manifest = WatchManifest(
@@ -86,7 +96,10 @@ def _watch(program: Path, command: list[str], folder: Path, as_json: bool, every
         command=command,
         host=platform.node(),
         started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        options={"collectors": ",".join(launch.collectors)},
+        options={
+            "collectors": ",".join(launch.collectors),
+            **({"memcpy_bytes": memcpy_bytes} if memcpy_bytes is not None else {}),
+        },
         problems=launch.problems,
     )
     _write(folder, manifest)
@@ -150,6 +163,14 @@ def _write(folder: Path, manifest: WatchManifest) -> None:
         write_manifest(folder, manifest)
     except OSError as error:
         say(f"warning: cannot write {folder}: {error.strerror}; what the command moves may be lost")
+
+
+def _size(text: str) -> int:
+    """Returns the size of --memcpy. Raises BytewaysError."""
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise BytewaysError("--memcpy takes a size", cause=str(error), hint="--memcpy 64KiB") from error
 
 
 def _program(word: str) -> Path:

@@ -13,8 +13,11 @@ from byteways.watch.problems import Problem
 #: Read by native/watch/snapshot.cpp.
 FOLDER_VARIABLE = "BYTEWAYS_WATCH"
 START_VARIABLE = "BYTEWAYS_WATCH_START"
+#: Read by native/watch/memcpy.
+MEMCPY_VARIABLE = "BYTEWAYS_WATCH_MEMCPY"
 #: The libraries beside the native core.
 MPI_COLLECTOR = "byteways_watch_mpi.so"
+MEMCPY_COLLECTOR = "byteways_watch_memcpy.so"
 
 #: What LD_PRELOAD splits its value at (ld.so(8)).
 _SEPARATORS = re.compile(r"[ :]")
@@ -30,7 +33,12 @@ class WatchLaunch:
 
 
 def watch_launch(
-    program: Path, folder: Path, libraries: Path, start_ns: int, environment: Mapping[str, str]
+    program: Path,
+    folder: Path,
+    libraries: Path,
+    start_ns: int,
+    environment: Mapping[str, str],
+    memcpy_bytes: int | None = None,
 ) -> WatchLaunch:
     """Returns the environment for a program.
 
@@ -40,13 +48,20 @@ def watch_launch(
         libraries: Where the collectors are.
         start_ns: When the time line begins, in ns since 1970.
         environment: The user's; what it has is kept.
+        memcpy_bytes: Size from which memcpy and memmove are counted; None: they are not.
     """
     launch = WatchLaunch(dict(environment))
     if outer := environment.get(FOLDER_VARIABLE):
         launch.problems.append(Problem("nested-watch", outer))
     launch.environment |= {FOLDER_VARIABLE: str(folder), START_VARIABLE: str(start_ns)}
-    _preload(launch, program, [libraries / MPI_COLLECTOR])
+    launch.environment.pop(MEMCPY_VARIABLE, None)  # of an outer watch
+    added = [libraries / MPI_COLLECTOR]
     launch.collectors += ["mpi"]
+    if memcpy_bytes is not None:
+        added.append(libraries / MEMCPY_COLLECTOR)
+        launch.environment[MEMCPY_VARIABLE] = str(memcpy_bytes)
+        launch.collectors += ["memcpy"]
+    _preload(launch, program, added)
     return launch
 
 
