@@ -76,7 +76,7 @@ ROOMS = (
     ),
     Room(
         "watch",
-        "what a watched program moves: its bins, the folder that holds them, how it is started with collectors",
+        "what a watched program moves: its bins, their folder, how it is started with collectors",
         ("plan", "topology"),
     ),
     Room(
@@ -179,7 +179,7 @@ ROOMS = (
         "one verb per file",
         (
             *("doctor", "report", "explain", "run.hosts", "run.conduct", "run.shared"),
-            *("imported", "studies", "simulate", *_RECORDED, CORE),
+            *("imported", "watch", "studies", "simulate", *_RECORDED, CORE),
         ),
     ),
     Room(

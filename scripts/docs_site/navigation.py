@@ -39,6 +39,7 @@ NAVIGATION = {
         "guides/compare",
         "guides/check",
         "guides/audit",
+        "guides/watch",
         "guides/other-tools",
         "guides/python",
         "guides/notebook",

@@ -40,6 +40,13 @@ SETTINGS = (
         "plan of the fastest copies, for byteways.copy_, copy_blocks and fast_copies",
         "$XDG_CACHE_HOME/byteways/HOST.plan, if it exists",
     ),
+    Setting(
+        "BYTEWAYS_WATCH",
+        "folder of snapshots; `byteways watch` sets it for the program and all that it starts",
+        "nothing is watched",
+    ),
+    Setting("BYTEWAYS_WATCH_MEMCPY", "size in bytes from which copies are counted, set likewise", "none is"),
+    Setting("BYTEWAYS_WATCH_START", "start of the time line in ns since 1970, set likewise", "the process"),
     Setting("BYTEWAYS_GPUS", "0: use no GPU, measure the host only", "1"),
     Setting(
         "BYTEWAYS_ISA",

@@ -41,6 +41,9 @@ report RUN --out PATH
 export PATH
 export RUN --out PATH
 plan PATH
+watch --read PATH
+watch -- PATH
+watch --out PATH -- true
 advise PATH
 compare RUN PATH
 compare PATH RUN

@@ -11,6 +11,8 @@ NATIVE = Path(__file__).parents[2] / "native"
 #: What a layer never includes. The simulator is a library of its own, beside them. Argument blocks and
 #: interfaces/device are plain data, which every layer may read.
 ABOVE = {
+    # Libraries of their own, which other programs load.
+    "watch": {"core", "memory", "runtimes", "interfaces", "timing", "bindings"},
     "core": {"memory", "runtimes", "interfaces", "timing", "bindings"},
     "memory": {"runtimes", "interfaces", "timing", "bindings"},
     "runtimes": {"interfaces", "timing", "bindings"},

@@ -25,6 +25,8 @@ SIMULATOR = "byteways/libbyteways_sim.so"
 #: For other programs.
 COPY_LIBRARY = {"byteways/libbyteways_copy.so", "byteways/include/byteways_copy.h"}
 SHIMS = {f"byteways/byteways_mpi_{abi}.so" for abi in ("standard", "mpich", "openmpi")}
+#: What watched programs load.
+COLLECTORS = {f"byteways/byteways_watch_{name}.so" for name in ("mpi", "memcpy")}
 
 
 def run(*command: str | Path, cwd: Path, path: str | None = None) -> str:
@@ -90,7 +92,7 @@ def test_wheel_has_everything(wheel: Path) -> None:
     assert package_files() <= names
     assert {"byteways/py.typed", "byteways/_core.pyi", "byteways/suites/quick.toml"} <= names
     assert [name for name in names if name.startswith("byteways/_core.") and name.endswith(".so")]
-    assert {SIMULATOR, *COPY_LIBRARY, *SHIMS} <= names
+    assert {SIMULATOR, *COPY_LIBRARY, *SHIMS, *COLLECTORS} <= names
     assert [name for name in names if name.endswith("licenses/LICENSE")]
 
 
@@ -99,7 +101,7 @@ def test_wheel_has_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {each for each in archive.namelist() if ".dist-info/" not in each and not each.endswith("/")}
     extra = {name for name in names - package_files() if not name.startswith("byteways/_core.")}
-    assert extra == {SIMULATOR, *COPY_LIBRARY, *SHIMS}
+    assert extra == {SIMULATOR, *COPY_LIBRARY, *SHIMS, *COLLECTORS}
 
 
 def test_wheel_runs_on_an_old_system(wheel: Path) -> None:

@@ -28,8 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit status of the process."""
     called_at[0] = time.monotonic()
     words = sys.argv[1:] if arguments is None else [*arguments]
-    debug = "--debug" in words  # at any position: users append it to a failed command
-    words = [word for word in words if word != "--debug"]
+    own = _own_words(words)
+    debug = "--debug" in words[:own]  # at any position: users append it to a failed command
+    words = [word for word in words[:own] if word != "--debug"] + words[own:]
     from byteways.cli.terminal import prepare, print_notes
 
     prepare()
@@ -39,6 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # of standard output: that of a named file is an error of the verb
         _drop_output()
         return int(ExitStatus.NOT_READ)
+
+
+def _own_words(words: Sequence[str]) -> int:
+    """Returns how many words are byteways' own: those behind `--` are of a command."""
+    if "--" not in words and words[:1] == ["watch"]:
+        return 1
+    return [*words, "--"].index("--")
 
 
 def _answer(words: Sequence[str], debug: bool) -> int:

@@ -26,6 +26,7 @@ VERBS_BY_TASK = {
     "Measure": {
         "run": "Benchmark this machine and write a run folder with a report.",
         "reproduce": "Repeat a published experiment and check its claims.",
+        "watch": "Run a program and say what it moves, how, and for how long.",
     },
     "Read results": {
         "best": "Say which method is best for a size between two devices.",
@@ -55,6 +56,8 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 COMPLETION = "_BYTEWAYS_COMPLETE"
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
+#: Verbs whose last arguments are a command: its options are not the verb's.
+WITH_COMMAND = ("watch",)
 
 
 class VerbGroup(TyperGroup):
@@ -81,7 +84,8 @@ def function_of(name: str) -> Any:
 
 def load_verb(name: str) -> Any:
     """Returns the command of a verb."""
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS)
+    settings = {**_SETTINGS, "allow_interspersed_args": name not in WITH_COMMAND}
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=settings)
     app.command(name)(function_of(name))
     return typer.main.get_command(app)
 

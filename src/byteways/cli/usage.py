@@ -38,6 +38,7 @@ _VERBS: Mapping[str, str] = {
     **{word: f"byteways list {word}" for word in ("suites", "studies", "machines", "interfaces", "patterns")},
     "simulate": "byteways run --machine NAME; byteways list machines",
     "version": "byteways --version",
+    **dict.fromkeys(("profile", "trace", "record"), "byteways watch -- COMMAND"),
 }
 #: How a question is asked.
 BEST = "name both ends and the size: byteways best gpu0 gpu1 1MiB; byteways topo lists the devices"

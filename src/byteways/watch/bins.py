@@ -1,8 +1,8 @@
-"""A bin: operations of a program that are alike, counted. Collectors and importers of traces make the same ones.
+"""A bin: operations of a program that are alike, counted. Collectors and importers of traces make the same.
 
-Two operations share a bin if they differ in time alone: the same call from the same module, the same process, the same
-memories and devices, and sizes of one bin. A collector that runs out of bins (MOST_BINS) makes the sizes of new ones
-wider, to powers of two; counts and bytes stay exact.
+Two operations share a bin if they differ in time alone: the same call from the same module, the same process,
+the same memories and devices, and sizes of one bin. A collector that runs out of bins (MOST_BINS) makes the
+sizes of new ones wider, to powers of two; counts and bytes stay exact.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import msgspec
 MOST_BINS = 4096
 #: Intervals of a time line; a program that runs longer gets wider ones.
 MOST_INTERVALS = 1024
+#: Length of the intervals of a program that ends within a second, in ns.
+FIRST_INTERVAL_NS = 1_000_000
 
 What = Literal[
     "copy",  # of memory, by a call: GPU copies, memcpy
@@ -58,7 +60,9 @@ class Bin(msgspec.Struct, frozen=True, omit_defaults=True):
     call_ns: int | None = None  # the caller spent in the call
     waiting_ns: int | None = None  # of it, waiting for others
     overlap_ns: int | None = None  # of time_ns, while kernels ran on a device of the operation
-    detail: dict[str, str | int] = {}  # what the library says more: algorithm, protocol, channels, asynchronous
+    detail: dict[
+        str, str | int
+    ] = {}  # what the library says more: algorithm, protocol, channels, asynchronous
 
 
 class Process(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -68,10 +72,12 @@ class Process(msgspec.Struct, frozen=True, omit_defaults=True):
     host: str
     program: str  # name of the executable
     rank: int | None = None  # in the world's communicator; None: no MPI
+    ranks: int | None = None  # of the world's communicator
     collectors: list[str] = []  # what watched it: mpi, cuda, nccl, memcpy
     duration_ns: int | None = None  # from its first operation to its last snapshot
     ended: bool = True  # False: killed or still running, the last snapshot is what it left
     lost: int = 0  # operations that a collector could not record
+    failures: list[str] = []  # why a collector could not watch: codes of problems.py
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -83,7 +89,11 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class TimeLine(msgspec.Struct, frozen=True):
-    """When a program moved bytes, thinned to at most MOST_INTERVALS intervals."""
+    """When a program moved bytes, thinned to at most MOST_INTERVALS intervals.
+
+    The first interval begins when `byteways watch` started the program, on every host by its own clock.
+    Intervals are FIRST_INTERVAL_NS times a power of two, so that those of processes can be joined.
+    """
 
     interval_ns: int
     series: list[Series]

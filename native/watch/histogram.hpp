@@ -1,0 +1,125 @@
+// Counts the operations of a watched program in bins (src/byteways/watch/bins.py has their meaning). Any
+// thread adds, without a lock where the bin is known; memory is fixed, and nothing throws.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace byteways::watch {
+
+// MOST_BINS and MOST_INTERVALS of bins.py. New sizes share bins of a power of two when kExactBins are taken,
+// and operations differ by call alone when kWideBins are: these are few, so that the last bins are enough for
+// them.
+inline constexpr std::size_t kMostBins = 4096, kExactBins = 3072, kWideBins = 3840;
+inline constexpr std::size_t kMostIntervals = 1024;
+inline constexpr std::int64_t kFirstInterval = 1'000'000;  // ns; doubled when the program runs longer
+
+enum class What : std::uint8_t {
+  kCopy,
+  kSet,
+  kMessage,
+  kPut,
+  kGet,
+  kCollective,
+  kAllocation,
+  kRelease,
+  kSynchronisation,
+  kMigration,
+  kFault,
+  kLink
+};
+inline constexpr const char* kWhats[] = {
+    "copy",       "set",     "message",         "put",       "get",   "collective",
+    "allocation", "release", "synchronisation", "migration", "fault", "link"};
+inline constexpr std::size_t kWhatCount = sizeof kWhats / sizeof *kWhats;
+
+enum class Memory : std::uint8_t { kUnknown, kPageable, kPinned, kManaged, kDevice };
+inline constexpr const char* kMemories[] = {"", "pageable", "pinned", "managed", "device"};
+
+inline constexpr std::int64_t kUnknownTime = -1;
+
+// What operations of one bin have in common. Compared as bytes: every byte is a member.
+struct Key {
+  What what = What::kCopy;
+  Memory source = Memory::kUnknown, destination = Memory::kUnknown;
+  std::uint8_t width = 0;  // set by the histogram: 0 one size, 1 sizes of a power of two, 2 all sizes
+  std::int16_t source_gpu = -1, destination_gpu = -1;
+  std::int32_t source_rank = -1, destination_rank = -1;
+  std::int32_t ranks = -1;
+  std::uint16_t method = 0, site = 0, detail = 0;  // of names.hpp
+  std::uint16_t reserved = 0;
+  std::uint32_t reserved_too = 0;
+  std::uint64_t size = 0;  // of one operation in bytes
+};
+static_assert(sizeof(Key) == 40);
+
+// Of one call to add(), in ns; kUnknownTime: not observed. Without a time of its own an operation takes that
+// of its call.
+struct Times {
+  std::int64_t time = kUnknownTime, call = kUnknownTime, waiting = kUnknownTime;
+};
+
+// Two lines of a cache: most operations touch the key and the first counts, and one time.
+class alignas(64) Bin {
+ public:
+  Key key;  // constant once the bin is ready
+  std::atomic<std::uint32_t> ready{0};
+  std::atomic<std::uint32_t> times_seen{0};  // bits: time, call, waiting
+  std::atomic<std::uint64_t> count{0}, bytes{0}, least{0}, most{0};
+  std::atomic<std::int64_t> time{0}, call{0}, waiting{0};
+};
+
+class Histogram {
+ public:
+  // Adds `count` operations of `key.size` bytes each, which ended at this time of the monotonic clock.
+  void add(const Key& key, std::uint64_t count, const Times& times, std::int64_t at) noexcept;
+
+  // Calls act(bin) for every bin.
+  template <class Act>
+  void each(Act act) const {
+    for (const Bin& bin : bins_)
+      if (bin.ready.load(std::memory_order_acquire) != 0) act(bin);
+  }
+  std::uint64_t interval_bytes(std::size_t what, std::size_t interval) const {
+    return intervals_[what][interval].load(std::memory_order_relaxed);
+  }
+  std::int64_t interval_ns() const { return kFirstInterval << doublings_.load(std::memory_order_relaxed); }
+  std::uint64_t changes() const { return changes_.load(std::memory_order_relaxed); }
+  std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+  void lose(std::uint64_t count) noexcept { lost_.fetch_add(count, std::memory_order_relaxed); }
+  // Time of the monotonic clock at which the time line begins.
+  void start(std::int64_t at) noexcept { start_.store(at, std::memory_order_relaxed); }
+  std::int64_t started() const { return start_.load(std::memory_order_relaxed); }
+
+  // Around fork(): the child of a program that was adding begins with no bins and an open lock.
+  void before_fork() noexcept { take(); }
+  void after_fork() noexcept { release(); }
+  void begin_anew() noexcept;
+
+ private:
+  static constexpr std::size_t kPlaces = 2 * kMostBins;
+
+  Bin* known(const Key& key, std::size_t place) noexcept;
+  Bin* made(Key key) noexcept;
+  Bin* placed(const Key& key) noexcept;
+  void add_to_time_line(What what, std::uint64_t bytes, std::int64_t at) noexcept;
+  void widen_intervals(int doublings) noexcept;
+  void take() noexcept;
+  void release() noexcept { lock_.store(0, std::memory_order_release); }
+
+  Bin bins_[kPlaces];
+  std::atomic<std::uint64_t> intervals_[kWhatCount][kMostIntervals]{};
+  std::atomic<int> doublings_{0};  // of the first interval
+  std::atomic<std::int64_t> start_{0};
+  std::atomic<std::uint64_t> changes_{0}, lost_{0};
+  std::atomic<std::uint32_t> lock_{0};
+  std::size_t taken_ = 0;  // bins, under the lock
+};
+
+// The one histogram of a collector's library.
+Histogram& histogram() noexcept;
+
+// The monotonic clock in ns.
+std::int64_t now() noexcept;
+
+}  // namespace byteways::watch

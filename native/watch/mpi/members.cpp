@@ -1,0 +1,151 @@
+// See members.hpp. Only local calls of MPI: no other rank takes part.
+#include "watch/mpi/members.hpp"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "watch/snapshot.hpp"
+
+namespace byteways::watch::mpi {
+namespace {
+
+constexpr Members kNobody;
+
+// Of handles of one kind: communicators, or windows.
+class Known {
+ public:
+  template <class Find>
+  const Members& of(Handle handle, Find find) {
+    {
+      const std::shared_lock reading(lock_);
+      const auto found = known_.find(handle);
+      if (found != known_.end()) return *found->second;
+    }
+    auto made = std::make_unique<Members>(find(handle));
+    const std::unique_lock writing(lock_);
+    return *known_.emplace(handle, std::move(made)).first->second;
+  }
+  void forget(Handle handle) {
+    const std::unique_lock writing(lock_);
+    known_.erase(handle);
+  }
+
+ private:
+  std::shared_mutex lock_;
+  std::unordered_map<Handle, std::unique_ptr<Members>> known_;
+};
+
+// Never destroyed: calls may come at the very end of a process.
+Known& comms() {
+  static auto& known = *new Known;
+  return known;
+}
+
+Known& windows() {
+  static auto& known = *new Known;
+  return known;
+}
+
+std::vector<int> in_world(Handle group) {
+  static Function<int(Handle, int*)> size("PMPI_Group_size");
+  static Function<int(Handle, Handle*)> group_of("PMPI_Comm_group");
+  static Function<int(Handle, int, const int*, Handle, int*)> translate("PMPI_Group_translate_ranks");
+  static Function<int(Handle*)> free_group("PMPI_Group_free");
+  int count = 0;
+  Handle world = 0;
+  if (size(nullptr, group, &count) != 0 || group_of(nullptr, abi()->world, &world) != 0) return {};
+  std::vector<int> ranks(static_cast<std::size_t>(count)), found(ranks.size(), -1);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  if (translate(nullptr, group, count, ranks.data(), world, found.data()) != 0) found.clear();
+  free_group(nullptr, &world);
+  for (int& rank : found)
+    if (rank < 0) rank = -1;  // MPI_UNDEFINED: of another world
+  return found;
+}
+
+Members members_of_comm(Handle comm) {
+  static Function<int(Handle, int*)> inter("PMPI_Comm_test_inter"), rank("PMPI_Comm_rank"),
+      size("PMPI_Comm_size"), remote_size("PMPI_Comm_remote_size");
+  static Function<int(Handle, Handle*)> group_of("PMPI_Comm_group"), remote_group("PMPI_Comm_remote_group");
+  static Function<int(Handle*)> free_group("PMPI_Group_free");
+  Members found;
+  int between = 0;
+  inter(nullptr, comm, &between);
+  rank(nullptr, comm, &found.own);
+  (between != 0 ? remote_size : size)(nullptr, comm, &found.count);
+  if (between != 0) found.own = -1;
+  Handle group = 0;
+  if (has_world() && (between != 0 ? remote_group : group_of)(nullptr, comm, &group) == 0) {
+    found.in_world = in_world(group);
+    free_group(nullptr, &group);
+  }
+  return found;
+}
+
+Members members_of_win(Handle window) {
+  static Function<int(Handle, Handle*)> group_of("PMPI_Win_get_group");
+  static Function<int(Handle*)> free_group("PMPI_Group_free");
+  static Function<int(Handle, int*)> size("PMPI_Group_size"), rank("PMPI_Group_rank");
+  Members found;
+  Handle group = 0;
+  if (group_of(nullptr, window, &group) != 0) return found;
+  size(nullptr, group, &found.count);
+  rank(nullptr, group, &found.own);
+  if (has_world()) found.in_world = in_world(group);
+  free_group(nullptr, &group);
+  return found;
+}
+
+template <class Find>
+const Members& remembered(Known& known, Handle handle, Find find) noexcept {
+  try {
+    return known.of(comparable(handle), find);
+  } catch (...) {  // no memory: the ranks stay unknown
+    return kNobody;
+  }
+}
+
+}  // namespace
+
+bool has_world() noexcept {
+  static Function<int(int*)> initialized("PMPI_Initialized"), finalized("PMPI_Finalized");
+  int started = 0, ended = 0;
+  initialized(nullptr, &started);
+  finalized(nullptr, &ended);
+  return abi() != nullptr && started != 0 && ended == 0;
+}
+
+const Members& members_of(Handle comm) noexcept { return remembered(comms(), comm, members_of_comm); }
+const Members& members_of_window(Handle window) noexcept {
+  return remembered(windows(), window, members_of_win);
+}
+void forget(Handle comm) noexcept { comms().forget(comparable(comm)); }
+void forget_window(Handle window) noexcept { windows().forget(comparable(window)); }
+
+std::int64_t type_bytes(Handle type) noexcept {
+  static Function<int(Handle, int*)> size("PMPI_Type_size");
+  static Function<int(Handle, Count*)> long_size("PMPI_Type_size_x");
+  int bytes = 0;
+  if (size(nullptr, type, &bytes) == 0 && bytes >= 0) return bytes;
+  Count many = 0;
+  return long_size(nullptr, type, &many) == 0 && many > 0 ? many : 0;
+}
+
+std::int64_t received(const void* status, Handle type) noexcept {
+  static Function<int(const void*, Handle, int*)> count_of("PMPI_Get_count");
+  int count = 0;
+  if (count_of(nullptr, status, type, &count) == 0 && count >= 0) return count;
+  return -1;
+}
+
+void note_world() noexcept {
+  if (!has_world()) return;
+  const Members& world = members_of(abi()->world);
+  note_rank(world.own, world.count);
+}
+
+}  // namespace byteways::watch::mpi

@@ -1,0 +1,60 @@
+// See names.hpp.
+#include "watch/names.hpp"
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+namespace byteways::watch {
+namespace {
+
+struct Name {
+  const char* text;
+  std::size_t length;
+};
+
+constinit Name names[kMostNames]{};
+constinit std::atomic<std::uint16_t> given{1};
+constinit std::atomic<std::uint32_t> lock{0};
+
+std::uint16_t found(std::string_view name) {
+  const std::uint16_t end = given.load(std::memory_order_acquire);
+  for (std::uint16_t number = 1; number < end; ++number)
+    if (std::string_view(names[number].text, names[number].length) == name) return number;
+  return 0;
+}
+
+}  // namespace
+
+void lock_names() noexcept {
+  while (lock.exchange(1, std::memory_order_acquire) != 0) sched_yield();
+}
+
+void unlock_names() noexcept { lock.store(0, std::memory_order_release); }
+
+std::uint16_t number_of(std::string_view name) noexcept {
+  if (name.empty()) return 0;
+  if (const std::uint16_t number = found(name)) return number;
+  lock_names();
+  std::uint16_t number = found(name);
+  const std::uint16_t next = given.load(std::memory_order_relaxed);
+  if (number == 0 && next < kMostNames) {
+    if (char* copy = static_cast<char*>(std::malloc(name.size()))) {
+      std::memcpy(copy, name.data(), name.size());
+      names[next] = {copy, name.size()};
+      number = next;
+      given.store(static_cast<std::uint16_t>(next + 1), std::memory_order_release);
+    }
+  }
+  unlock_names();
+  return number;
+}
+
+std::string_view name_of(std::uint16_t number) noexcept {
+  const bool known = number != 0 && number < given.load(std::memory_order_acquire);
+  return known ? std::string_view(names[number].text, names[number].length) : std::string_view();
+}
+
+}  // namespace byteways::watch

@@ -1,0 +1,42 @@
+// The file that a collector's library leaves in the folder of `byteways watch`: its histogram as JSON,
+// replaced about once a second by a thread while something changes, and at the end of the process.
+#pragma once
+#include <atomic>
+#include <string_view>
+
+namespace byteways::watch {
+
+// Variables that the launcher sets (src/byteways/watch/launching.py): the folder, and when the time line
+// begins, in ns since 1970.
+inline constexpr const char* kFolderVariable = "BYTEWAYS_WATCH";
+inline constexpr const char* kStartVariable = "BYTEWAYS_WATCH_START";
+
+namespace inner {
+extern std::atomic<int> state;  // 0 not asked yet, 1 watching, 2 off
+bool begin() noexcept;
+}  // namespace inner
+
+// Whether this process is watched; the first call starts the thread.
+inline bool is_watching() noexcept {
+  const int now = inner::state.load(std::memory_order_acquire);
+  return now == 1 || (now == 0 && inner::begin());
+}
+
+// Names the library's file, "mpi", before the first operation.
+void name_library(const char* name) noexcept;
+// Adds to what watched the process: "mpi", "cuda", "nccl", "memcpy".
+void note_collector(std::string_view name) noexcept;
+// Why a collector could not watch, as a code.
+void note_failure(std::string_view code) noexcept;
+// Rank in the world's communicator, and its number of ranks.
+void note_rank(int rank, int ranks) noexcept;
+// Called before each snapshot, to bring what a collector holds back; null for none.
+void call_before_saving(void (*act)()) noexcept;
+
+// Writes the file if anything changed. `ended`: the process is about to end.
+void save(bool ended) noexcept;
+// The same for a process that ends at once: the thread writes, and this waits for it no longer than some
+// seconds. May be called where a signal interrupted the program.
+void save_before_leaving() noexcept;
+
+}  // namespace byteways::watch

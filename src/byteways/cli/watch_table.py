@@ -1,0 +1,87 @@
+"""The table of a watched program: operations that are alike, the longest first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from byteways.explain.display.table import Table
+from byteways.units import format_duration, format_size, short_time
+from byteways.watch.bins import Bin, End, Process
+from byteways.watch.folder import WatchFolder
+
+#: Rows without --all.
+MOST_WATCH_ROWS = 15
+_HEADINGS = ("what", "method", "size", "from → to", "count", "bytes", "time", "share")
+_NUMERIC = (4, 5, 6, 7)
+#: Sizes of one row differ by less than this factor, as a power of two.
+_ROW_BITS = 10
+
+
+def watch_table(found: WatchFolder, every: bool) -> Table:
+    """Returns the table. The share is of the time of all operations, which may overlap."""
+    groups: dict[tuple[str, str, str, int], list[Bin]] = defaultdict(list)
+    for one in found.watched.bins:
+        magnitude = max(one.size_to.bit_length() - 1, 0) // _ROW_BITS
+        groups[one.what, one.method, _ends(one), magnitude].append(one)
+    total = sum(one.time_ns or 0 for one in found.watched.bins)
+    order = sorted(groups.items(), key=lambda item: (-_time(item[1]), item[0]))
+    shown = order if every else order[:MOST_WATCH_ROWS]
+    rows = tuple(_row(what, method, ends, bins, total) for (what, method, ends, _), bins in shown)
+    left = len(order) - len(shown)
+    title = _title(found) + (f"; {left} rows more: --all" if left else "")
+    return Table(title, _HEADINGS, rows, _NUMERIC)
+
+
+def _row(what: str, method: str, ends: str, bins: Sequence[Bin], total_ns: int) -> tuple[str, ...]:
+    time_ns = _time(bins)
+    timed = any(one.time_ns is not None for one in bins)
+    moved = sum(one.bytes for one in bins)
+    return (
+        what,
+        method,
+        _sizes(min(one.size_from for one in bins), max(one.size_to for one in bins)),
+        ends,
+        f"{sum(one.count for one in bins):,}",
+        format_size(moved) if moved else "–",
+        short_time(time_ns) if timed else "–",
+        f"{100 * time_ns / total_ns:.1f} %" if timed and total_ns else "–",
+    )
+
+
+def _time(bins: Sequence[Bin]) -> int:
+    return sum(one.time_ns or 0 for one in bins)
+
+
+def _sizes(least: int, most: int) -> str:
+    if most == 0:
+        return "–"
+    return format_size(most) if least == most else f"{format_size(least)} … {format_size(most)}"
+
+
+def _ends(one: Bin) -> str:
+    """Returns memories and devices of both ends; ranks are too many for a short table."""
+    if one.ranks is not None:
+        memory = f"{one.source.memory}, " if one.source.memory else ""
+        return f"{memory}{one.ranks} ranks"
+    source, destination = _end(one.source), _end(one.destination)
+    if not source and not destination:
+        return "–"
+    return f"{source or '?'} → {destination or '?'}"
+
+
+def _end(end: End) -> str:
+    return " ".join(filter(None, (end.device, end.memory)))
+
+
+def _title(found: WatchFolder) -> str:
+    processes = found.watched.processes
+    seconds = (found.manifest.duration_ns or 0) / 1e9
+    lasted = f", {format_duration(seconds)}" if seconds else ""
+    return f"What {_count(processes)} moved{lasted}"
+
+
+def _count(processes: Sequence[Process]) -> str:
+    ranks = sum(one.rank is not None for one in processes)
+    number = f"{len(processes)} process{'es' * (len(processes) != 1)}"
+    return number if not ranks else f"{number} ({ranks} rank{'s' * (ranks != 1)})"

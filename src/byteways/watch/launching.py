@@ -1,0 +1,80 @@
+"""The environment in which a watched program and all that it starts load the collectors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from byteways.watch.elf import obstacle
+from byteways.watch.problems import Problem
+
+#: Read by native/watch/snapshot.cpp.
+FOLDER_VARIABLE = "BYTEWAYS_WATCH"
+START_VARIABLE = "BYTEWAYS_WATCH_START"
+#: Read by native/watch/memcpy.
+MEMCPY_VARIABLE = "BYTEWAYS_WATCH_MEMCPY"
+#: The libraries beside the native core.
+MPI_COLLECTOR = "byteways_watch_mpi.so"
+MEMCPY_COLLECTOR = "byteways_watch_memcpy.so"
+
+#: What LD_PRELOAD splits its value at (ld.so(8)).
+_SEPARATORS = re.compile(r"[ :]")
+
+
+@dataclass
+class WatchLaunch:
+    """How to start a program that is watched."""
+
+    environment: dict[str, str]
+    collectors: list[str] = field(default_factory=list)  # that may watch it: mpi …
+    problems: list[Problem] = field(default_factory=list)
+
+
+def watch_launch(
+    program: Path,
+    folder: Path,
+    libraries: Path,
+    start_ns: int,
+    environment: Mapping[str, str],
+    memcpy_bytes: int | None = None,
+) -> WatchLaunch:
+    """Returns the environment for a program.
+
+    Args:
+        program: The file that is run.
+        folder: The absolute folder of the snapshots.
+        libraries: Where the collectors are.
+        start_ns: When the time line begins, in ns since 1970.
+        environment: The user's; what it has is kept.
+        memcpy_bytes: Size from which memcpy and memmove are counted; None: they are not.
+    """
+    launch = WatchLaunch(dict(environment))
+    if outer := environment.get(FOLDER_VARIABLE):
+        launch.problems.append(Problem("nested-watch", outer))
+    launch.environment |= {FOLDER_VARIABLE: str(folder), START_VARIABLE: str(start_ns)}
+    launch.environment.pop(MEMCPY_VARIABLE, None)  # of an outer watch
+    added = [libraries / MPI_COLLECTOR]
+    launch.collectors += ["mpi"]
+    if memcpy_bytes is not None:
+        added.append(libraries / MEMCPY_COLLECTOR)
+        launch.environment[MEMCPY_VARIABLE] = str(memcpy_bytes)
+        launch.collectors += ["memcpy"]
+    _preload(launch, program, added)
+    return launch
+
+
+def _preload(launch: WatchLaunch, program: Path, added: list[Path]) -> None:
+    """Adds libraries to those that the user preloads, where the linker can load them."""
+    if found := obstacle(program):
+        launch.problems.append(found)
+        # Whatever such a program starts may be watched; one of another C library would not start.
+        if found.code in ("other-c-library", "other-architecture"):
+            return
+    if any(_SEPARATORS.search(str(path)) for path in added):
+        launch.problems.append(Problem("unusable-path", str(added[0].parent)))
+        return
+    before = [name for name in _SEPARATORS.split(launch.environment.get("LD_PRELOAD", "")) if name]
+    after = [str(path) for path in added if str(path) not in before]
+    launch.environment["LD_PRELOAD"] = ":".join([*before, *after])

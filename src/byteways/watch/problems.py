@@ -1,0 +1,51 @@
+"""What could not be observed of a program: codes of manifests and snapshots, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why something is missing from what was observed; `subject` is what it is about: a file, a number."""
+
+    code: str
+    subject: str = ""
+
+
+#: What each code means, in words; `{}` has the subject.
+WATCH_PROBLEMS: Mapping[str, str] = {
+    "static-program": "{} is linked statically: it loads no library; its MPI calls and memcpy were not seen",
+    "privileged-program": "{} runs with other rights than yours: the system loads no library into it; "
+    "nothing of it was seen",
+    "other-architecture": "{} is a program of another architecture than byteways: nothing of it was seen",
+    "other-c-library": "{} uses another C library than glibc: its MPI calls and memcpy were not seen",
+    "unusable-path": "byteways lies in a folder whose name LD_PRELOAD cannot have ({}): MPI calls and memcpy "
+    "were not seen; install byteways in a folder without blanks and colons",
+    "nested-watch": "it was started inside another `byteways watch` ({}): what the command did is here alone",
+    "damaged-snapshot": "{} cannot be read: the disk was full, or the file is not of byteways",
+    "newer-snapshot": "{} is of a newer version of byteways",
+    "unreadable-time-line": "{} has a time line of other intervals: left out",
+    "ranks-missing": "{} MPI ranks left nothing: they were killed at once, or do not share the folder",
+    "not-ended": "{} did not end by themselves: the last second before may be missing",
+    "lost": "{} operations were counted by no bin",
+    "no-thread": "{} could start no thread: a process that was killed left nothing",
+    "no-snapshots": "no process left anything: the command made no call that is watched",
+    "topology-unknown": "the devices of this machine could not be listed: {}",
+    "cuda-injection-taken": "CUDA_INJECTION64_PATH names another tool ({}): GPU copies were not seen",
+    "nccl-profiler-taken": "NCCL_PROFILER_PLUGIN names another plugin ({}): NCCL was not seen",
+    "cupti-missing": "no CUPTI was found: GPU copies were not seen; pip install nvidia-cuda-cupti",
+    "cupti-unusable": "CUPTI could not be used: GPU copies were not seen",
+    "cupti-taken": "another profiler had taken CUPTI in {}: its GPU copies were not seen",
+    "cupti-dropped": "CUPTI dropped records of the GPU in {}",
+    "unknown-problem": "{} (a code of a newer version of byteways)",
+}
+
+
+def sentence(problem: Problem) -> str:
+    """Returns what a problem means, in words."""
+    meaning = WATCH_PROBLEMS.get(problem.code)
+    if meaning is None:
+        return WATCH_PROBLEMS["unknown-problem"].format(problem.code)
+    return meaning.format(problem.subject)
