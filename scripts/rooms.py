@@ -85,6 +85,14 @@ ROOMS = (
         ("record", "plan", "topology"),
     ),
     Room(
+        "watch", "what a program moved: bins, the folder of a watched program, what collects them", _RECORDED
+    ),
+    Room(
+        "watch.traces",
+        "traces of other profilers as bins: one reader a format, one registry",
+        ("watch", "imported", *_RECORDED),
+    ),
+    Room(
         "run.shared",
         "what conductor and worker both need: protocol, launchers, health of hosts",
         (*_RECORDED, CORE),
