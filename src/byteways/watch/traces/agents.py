@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-_NUMBER = re.compile(r"(?:(Agent|CPU|GPU)[ -]?)?(\d{1,6})$")
+_NUMBER = re.compile(r"(?:([A-Z][A-Za-z]+)[ -]?)?(\d{1,6})$")
 
 
 class Agents:

@@ -150,7 +150,7 @@ def _devices(agents: list[_Agent]) -> dict[object, str]:
     return {
         _key(agent.id): device
         for agent in agents
-        if type(agent.node_id) is int and (device := numbers.device(f"Agent {agent.node_id}")) is not None
+        if type(agent.node_id) is int and (device := numbers.device(str(agent.node_id))) is not None
     }
 
 

@@ -73,17 +73,17 @@ class Sums:
     overlap_ns: int = 0
 
 
-Kind = TypeVar("Kind", bound=Hashable)
+_BinKind = TypeVar("_BinKind", bound=Hashable)
 
 
-class BinTable(Generic[Kind]):
+class BinTable(Generic[_BinKind]):
     """Sums by kind and size: exact sizes while there are bins enough for a process, then powers of two."""
 
     def __init__(self) -> None:
-        self.sums: dict[tuple[Kind, int, int], Sums] = {}
+        self.sums: dict[tuple[_BinKind, int, int], Sums] = {}
         self._of_process: dict[int, int] = {}
 
-    def sums_of(self, kind: Kind, process: int, size: int, count: int = 1) -> Sums:
+    def sums_of(self, kind: _BinKind, process: int, size: int, count: int = 1) -> Sums:
         """Returns the sums of operations of a kind and a size in bytes, these counted already."""
         found = self.sums.get((kind, size, size))
         if found is None:
