@@ -19,6 +19,7 @@ class Agents:
         )
         gpus = [row for row in numbered if row.get("type") == "GPU"]
         self._gpu_of_node = {row["node"]: index for index, row in enumerate(gpus)}
+        self._devices: dict[str, tuple[str | None]] = {}  # by identifiers as they are written
         self._gpu_of_logical = {row.get("logical"): index for index, row in enumerate(gpus)}
 
     def device(self, text: str) -> str | None:
@@ -26,6 +27,12 @@ class Agents:
 
         `Agent 4` counts all agents, without gaps or by option as the driver's nodes do; `GPU 0` counts GPUs.
         """
+        known = self._devices.get(text)
+        if known is None:
+            known = self._devices[text] = (self._device(text),)
+        return known[0]
+
+    def _device(self, text: str) -> str | None:
         found = _NUMBER.match(text.strip())
         if found is None or found[1] == "CPU":
             return None

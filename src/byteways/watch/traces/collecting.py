@@ -62,6 +62,7 @@ class TraceCollector:
         self.unread = 0
         self.kernels_observed = False
         self.busy = BusyDevices()
+        self._devices: dict[tuple[str, str | None, str | None], tuple[str, ...]] = {}
         self._processes: list[Process] = []
         self._spans: dict[int, tuple[int, int]] = {}
         self._table: BinTable[_Kind] = BinTable()
@@ -99,13 +100,11 @@ class TraceCollector:
 
     def add(self, operation: TracedOperation, line: int | None = None) -> bool:
         """Adds an operation, or a mistake if its size or times are impossible. Returns whether it is good."""
-        wrong = _wrong(operation)
-        if wrong:
+        if wrong := _wrong(operation):
             self.refuse(line, wrong)
             return False
         overlap = self._overlap(operation) if operation.beside_kernels else None
-        times = (operation.time_ns, operation.call_ns, operation.waiting_ns, overlap)
-        time, call, waiting = times[:3]
+        time, call, waiting = operation.time_ns, operation.call_ns, operation.waiting_ns
         size = operation.size
         known: _Known = (
             size is not None,
@@ -114,13 +113,12 @@ class TraceCollector:
             waiting is not None,
             overlap is not None,
         )
-        ends = operation.source, operation.destination
         kind: _Kind = (
             operation.what,
             operation.method,
             operation.process,
-            ends[0],
-            ends[1],
+            operation.source,
+            operation.destination,
             operation.ranks,
             operation.detail,
             known,
@@ -138,16 +136,21 @@ class TraceCollector:
         begin, time = operation.begin_ns, operation.time_ns
         if not self.kernels_observed or begin is None or time is None:
             return None
-        ends = (operation.source.device, operation.destination.device)
-        devices = tuple(sorted({device for device in ends if device is not None}))
-        if operation.what not in ("collective", "message"):
-            devices += tuple(f"{device}{_OF_COLLECTIVES}" for device in devices)
+        key = (operation.what, operation.source.device, operation.destination.device)
+        devices = self._devices.get(key)
+        if devices is None:
+            devices = tuple(sorted({device for device in key[1:] if device is not None}))
+            if operation.what not in ("collective", "message"):
+                devices += tuple(f"{device}{_OF_COLLECTIVES}" for device in devices)
+            self._devices[key] = devices
         return self.busy.overlap(devices, begin, begin + time) if devices else None
 
     def _note_time(self, operation: TracedOperation, begin: int) -> None:
         end = begin + (operation.time_ns or operation.call_ns or 0)
-        known = self._spans.get(operation.process, (begin, end))
-        self._spans[operation.process] = (min(begin, known[0]), max(end, known[1]))
+        known = self._spans.get(operation.process)
+        if known is None or begin < known[0] or end > known[1]:
+            first, last = known or (begin, end)
+            self._spans[operation.process] = (min(begin, first), max(end, last))
         if operation.size:
             self._line.add(operation.what, operation.process, begin, operation.size * operation.count)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 #: Bytes of an element by the code of ncclDataType_t, and the names of these types.
 SIZE_OF_CODE = (1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1)
@@ -39,16 +40,20 @@ _WORDS = (
 )
 #: `ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)`, `ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(…)`.
 _KERNEL = re.compile(r"(?:nccl|rccl)(?:Dev)?Kernel_?(\w+)")
+#: Answers about names: a trace has millions of kernels, and hundreds of names.
+_KEPT = 1024
 _ALGORITHMS = ("RING", "TREE", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS_TREE", "NVLS", "PAT")
 _PROTOCOLS = ("LL128", "LL", "SIMPLE")
 
 
+@lru_cache(_KEPT)
 def collective_of(name: str) -> str | None:
     """Returns NCCL's name of a collective or message without its `nccl`; None: it is none."""
     bare = re.sub(r"[^a-z]", "", name.lower()).removeprefix("nccl").removeprefix("rccl")
     return next((known for word, known in _WORDS if word in bare), None)
 
 
+@lru_cache(_KEPT)
 def kernel_collective(name: str) -> tuple[str | None, dict[str, str]] | None:
     """Returns the collective of a kernel of NCCL or RCCL, algorithm and protocol; None: another kernel."""
     found = _KERNEL.match(name)

@@ -7,6 +7,7 @@ by a direction (`MEMORY_COPY_HOST_TO_DEVICE`). A memory of the host whose kind i
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from byteways.watch.bins import End, What
 
@@ -34,21 +35,26 @@ _ALLOCATIONS: tuple[tuple[re.Pattern[str], What, str | None], ...] = (
     (re.compile(r"(cuda|hip)(FreeHost|HostFree)|(cu|hip)MemFreeHost"), "release", "pinned"),
     (re.compile(r"(cuda|hip)Free(Async)?$|(cu|hip)MemFree(Async)?$"), "release", None),
 )
+#: Answers about names: a trace has millions of events, and tens of names.
+_KEPT = 1024
 _WAITS = re.compile(r"(cuda|hip|cu)\w*Synchronize")
 _VERSION = re.compile(r"_v\d+$|_ptsz$|_ptds$")
 
 
+@lru_cache(_KEPT)
 def memory_of(word: object) -> str | None:
     """Returns the memory kind that a profiler's word names."""
     return MEMORY_OF_WORD.get(word.strip().lower()) if isinstance(word, str) else None
 
 
+@lru_cache(_KEPT)
 def direction_of(name: str) -> tuple[str, str] | None:
     """Returns letters of what a copy goes between (H, D, A, P), from any of its spellings."""
     found = _DIRECTION.search(name)
     return (found[1].upper(), found[2].upper()) if found else None
 
 
+@lru_cache(_KEPT)
 def copy_ends(
     direction: tuple[str, str] | None,
     memories: tuple[str | None, str | None],
@@ -71,6 +77,7 @@ def copy_ends(
     return ends[0], ends[1]
 
 
+@lru_cache(_KEPT)
 def plain_call(name: str) -> str:
     """Returns the name of a call without the suffixes of its versions."""
     while (shorter := _VERSION.sub("", name)) != name:
@@ -78,12 +85,14 @@ def plain_call(name: str) -> str:
     return name
 
 
+@lru_cache(_KEPT)
 def moves_memory(call: str) -> bool:
     """Whether a call of a runtime copies or sets memory, so that its time is that of one operation."""
     lower = call.lower()
     return "memcpy" in lower or "memset" in lower or "memprefetch" in lower
 
 
+@lru_cache(_KEPT)
 def other_call(call: str) -> tuple[What, str | None] | None:
     """Returns what a call is that moves no memory, and of which memory; None: nothing that is counted."""
     if _WAITS.match(call):

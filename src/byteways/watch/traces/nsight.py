@@ -11,6 +11,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from byteways.topology.foreign_text import FormatError
@@ -40,7 +41,18 @@ _WORDS_OF_CAUSES = ("user", "coherence", "prefetch", "eviction", "access-counter
 _CAUSES: dict[object, str] = dict(enumerate(_WORDS_OF_CAUSES, 1))
 _WAITS = ("Unknown", "Event sync", "Stream wait event", "Stream sync", "Context sync")
 _CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
-_COLUMNS = ("start", "end", "deviceId", "globalPid", "correlationId")
+#: Columns of operations that differ from row to row, before those of which a trace has few combinations.
+_COLUMNS = ("start", "end", "correlationId", "bytes")
+_COPY_COLUMNS = (
+    "globalPid",
+    "deviceId",
+    "copyKind",
+    "srcKind",
+    "dstKind",
+    "srcDeviceId",
+    "dstDeviceId",
+    "migrationCause",
+)
 
 
 def is_nsight(head: bytes) -> bool:
@@ -68,6 +80,17 @@ def read_nsight(path: Path) -> TraceRead:
     except (sqlite3.Error, OverflowError) as error:
         hint = "export the report again: nsys export --type sqlite FILE.nsys-rep"
         raise FormatError(f"the database is damaged: {error}", hint=hint) from error
+
+
+class _Copy(NamedTuple):
+    """What copies of one kind have in common."""
+
+    what: What
+    named: str  # where the export does not have the call
+    process: int
+    source: End
+    destination: End
+    detail: tuple[tuple[str, str | int], ...]
 
 
 class _Reader:
@@ -142,8 +165,8 @@ class _Reader:
 
     def _called(self, row: Row, previous: Row | None) -> tuple[str | None, int | None]:
         """Returns the call that began an operation, and the time in it: 0 for a further one of the call."""
-        name = self.tables.string(row["called"])
-        if not name:
+        code = row["called"]
+        if code is None or not (name := self.tables.string(code)):
             return None, None
         call = plain_call(name)
         begin, end = row["called_at"], row["called_until"]
@@ -162,46 +185,54 @@ class _Reader:
         for row in self.tables.rows(table, (*_COLUMNS, *columns), calls=_CALLS):
             call, call_ns = self._called(row, previous)
             previous = row
-            begin, end = row["start"], row["end"]
+            begin, end = row.values[:2]
             if isinstance(begin, int) and isinstance(end, int):
                 yield row, call, call_ns, begin, end - begin
             else:
                 self.found.refuse(row.number, f"{table}: its times are no numbers")
 
     def _read_copies(self) -> None:
-        columns = ("bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId", "migrationCause")
-        for row, call, call_ns, begin, time in self._timed("CUPTI_ACTIVITY_KIND_MEMCPY", columns):
+        first, last = len(_COLUMNS), len(_COLUMNS) + len(_COPY_COLUMNS)
+        kinds: dict[tuple[object, ...], _Copy] = {}
+        for row, call, call_ns, begin, time in self._timed("CUPTI_ACTIVITY_KIND_MEMCPY", _COPY_COLUMNS):
             if not self._is_sized(row):
                 continue
-            word = self.copies.get(row["copyKind"], "Unknown")
-            migration = word.startswith("Unified")
-            memories = (self._memory(row, "srcKind"), self._memory(row, "dstKind"))
-            own = self.device(row, "deviceId")
-            letters = direction_of(word)
-            devices = (self.device(row, "srcDeviceId"), self.device(row, "dstDeviceId"))
-            if letters != ("P", "P"):
-                devices = (own, own)
-            source, destination = copy_ends(letters, memories, devices)
-            named = f"Memcpy {letters[0]}to{letters[1]}" if letters else "Memcpy"
-            cause = _CAUSES.get(row["migrationCause"]) if migration else None
+            kind = kinds.get(row.values[first:last])
+            if kind is None:
+                kind = kinds[row.values[first:last]] = self._copy_of(row)
             operation = TracedOperation(
-                "migration" if migration else "copy",
-                call or named,
+                kind.what,
+                call or kind.named,
                 whole(row["bytes"]),
-                begin_ns=begin,
-                time_ns=time,
-                process=self.process(row["globalPid"]),
-                source=source,
-                destination=destination,
+                begin,
+                time,
+                kind.process,
+                kind.source,
+                kind.destination,
                 call_ns=call_ns,
                 beside_kernels=True,
-                detail=(("cause", cause),) if cause else (),
+                detail=kind.detail,
             )
             self.found.add(operation, row.number)
 
+    def _copy_of(self, row: Row) -> _Copy:
+        """Returns what all copies have in common that have the same values in _COPY_COLUMNS."""
+        word = self.copies.get(row["copyKind"], "Unknown")
+        migration = word.startswith("Unified")
+        letters = direction_of(word)
+        own = self.device(row, "deviceId")
+        devices = (self.device(row, "srcDeviceId"), self.device(row, "dstDeviceId"))
+        memories = (self._memory(row, "srcKind"), self._memory(row, "dstKind"))
+        ends = copy_ends(letters, memories, devices if letters == ("P", "P") else (own, own))
+        named = f"Memcpy {letters[0]}to{letters[1]}" if letters else "Memcpy"
+        cause = _CAUSES.get(row["migrationCause"]) if migration else None
+        detail = (("cause", cause),) if cause else ()
+        process = self.process(row["globalPid"])
+        return _Copy("migration" if migration else "copy", named, process, *ends, detail)
+
     def _read_sets(self) -> None:
         for row, call, call_ns, begin, time in self._timed(
-            "CUPTI_ACTIVITY_KIND_MEMSET", ("bytes", "memKind")
+            "CUPTI_ACTIVITY_KIND_MEMSET", ("globalPid", "deviceId", "memKind")
         ):
             if not self._is_sized(row):
                 continue
@@ -216,7 +247,9 @@ class _Reader:
 
     def _read_waits(self) -> None:
         words = self.tables.words("ENUM_CUPTI_SYNC_TYPE", _WAITS)
-        for row, call, _, begin, time in self._timed("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", ("syncType",)):
+        for row, call, _, begin, time in self._timed(
+            "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", ("globalPid", "deviceId", "syncType")
+        ):
             word = words.get(row["syncType"], "Unknown")
             in_call = None if "wait" in word.lower() else time  # a stream waits there, not the caller
             operation = TracedOperation(

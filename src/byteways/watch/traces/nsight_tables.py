@@ -15,16 +15,17 @@ _MOST_STRINGS = 100_000
 class Row:
     """A row of a table: a column that this version lacks is None."""
 
-    __slots__ = ("_places", "_values", "number")
+    __slots__ = ("_places", "number", "values")
 
     def __init__(self, places: dict[str, int], values: tuple[Any, ...]) -> None:
-        """Takes the values, the number of the row first, and the places of the columns among the rest."""
-        self.number: int | None = values[0]
-        self._places, self._values = places, values
+        """Takes the values of the columns in the order in which they were asked for, and the row's number."""
+        self.number: int | None = values[-1]
+        self.values = values
+        self._places = places
 
     def __getitem__(self, name: str) -> object:
         place = self._places.get(name)
-        return None if place is None else self._values[place + 1]
+        return None if place is None else self.values[place]
 
 
 class ExportTables:
@@ -62,18 +63,18 @@ class ExportTables:
                 those of one call come one after another.
         """
         there = {name.lower(): name for name in self.columns(table)}
-        chosen = [name for name in columns if name.lower() in there]
-        if not chosen:
+        if not any(name.lower() in there for name in columns):
             return
-        selected = ["t.rowid", *(f't."{name}"' for name in chosen)]
-        joined = ""
-        if calls is not None and {"globalPid", "correlationId"} <= {*chosen} and self._has_calls(calls):
+        selected = [f't."{name}"' if name.lower() in there else "NULL" for name in columns]
+        joined, chosen = "", [*columns]
+        if calls is not None and {"globalpid", "correlationid"} <= there.keys() and self._has_calls(calls):
             selected += [f"c.{name}" for name in _CALLED]
             joined = f"{_join(calls)} ORDER BY t.globalPid, t.correlationId, t.rowid"
             chosen += _CALLED
-        elif order in chosen:
+        elif order is not None and order.lower() in there:
             joined = f'ORDER BY t."{order}"'
         places = {name: place for place, name in enumerate(chosen)}
+        selected.append("t.rowid")
         for values in self._database.execute(f'SELECT {", ".join(selected)} FROM "{table}" AS t {joined}'):
             yield Row(places, values)
 

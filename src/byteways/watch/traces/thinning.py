@@ -28,12 +28,13 @@ class TimeLineThinner:
     def add(self, what: What, process: int, begin_ns: int, size: int) -> None:
         """Adds the bytes of an operation."""
         index = begin_ns // self._width
-        first = index if self._first is None else min(self._first, index)
-        last = index if self._first is None else max(self._last, index)
-        while last - first >= MOST_INTERVALS:
-            self._widen()
-            index, first, last = index // 2, first // 2, last // 2
-        self._first, self._last = first, last
+        if self._first is None or not self._first <= index <= self._last:
+            first = index if self._first is None else min(self._first, index)
+            last = index if self._first is None else max(self._last, index)
+            while last - first >= MOST_INTERVALS:
+                self._widen()
+                index, first, last = index // 2, first // 2, last // 2
+            self._first, self._last = first, last
         series = self._bytes.setdefault((what, process), {})
         series[index] = series.get(index, 0) + size
 
@@ -59,7 +60,7 @@ class TimeLineThinner:
         )
 
 
-@dataclass
+@dataclass(slots=True)
 class Sums:
     """What the operations of a bin add up to. Times are in ns; those that were not observed stay 0."""
 
@@ -95,7 +96,8 @@ class BinTable(Generic[_BinKind]):
                 found = self.sums[kind, low, high] = Sums(size_from=size, size_to=size)
         found.count += count
         found.bytes += size * count
-        found.size_from, found.size_to = min(found.size_from, size), max(found.size_to, size)
+        if not found.size_from <= size <= found.size_to:
+            found.size_from, found.size_to = min(found.size_from, size), max(found.size_to, size)
         return found
 
 
