@@ -77,7 +77,7 @@ def read_nsight(path: Path) -> TraceRead:
             return _Reader(database).read()
         finally:
             database.close()
-    except (sqlite3.Error, OverflowError) as error:
+    except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:  # also of the text of its errors
         hint = "export the report again: nsys export --type sqlite FILE.nsys-rep"
         raise FormatError(f"the database is damaged: {error}", hint=hint) from error
 
