@@ -70,7 +70,7 @@ class TraceCollector:
 
     def process(self, pid: int, host: str = "", program: str = "", rank: int | None = None) -> int:
         """Adds a process and returns its index."""
-        self._processes.append(Process(pid, host, program, rank, [self.name]))
+        self._processes.append(Process(pid, host, program, rank, collectors=[self.name]))
         return len(self._processes) - 1
 
     def change_process(self, index: int, **fields: object) -> None:

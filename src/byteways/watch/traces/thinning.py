@@ -6,21 +6,19 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from byteways.watch.bins import MOST_BINS, MOST_INTERVALS, Series, TimeLine, What
-
-#: Width of an interval of a time line at first, in ns; it doubles until MOST_INTERVALS cover the program.
-_FIRST_INTERVAL_NS = 1000
+from byteways.watch.bins import FIRST_INTERVAL_NS, MOST_BINS, MOST_INTERVALS, Series, TimeLine, What
 
 
 class TimeLineThinner:
     """Bytes over time in at most MOST_INTERVALS intervals, whatever the order of the operations.
 
-    An operation counts in the interval in which it begins. The intervals are those of the clock of the
-    trace, so that the order in which operations come changes nothing.
+    Intervals are FIRST_INTERVAL_NS wide at first, and double until they cover the program. An operation
+    counts in the interval in which it begins. The intervals are those of the clock of the trace, so that the
+    order in which operations come changes nothing.
     """
 
     def __init__(self) -> None:
-        self._width = _FIRST_INTERVAL_NS
+        self._width = FIRST_INTERVAL_NS
         self._bytes: dict[tuple[What, int], dict[int, int]] = {}
         self._first: int | None = None
         self._last = 0
