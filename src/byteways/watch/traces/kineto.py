@@ -322,7 +322,9 @@ class _Reader:
         ranks = [args.get(key) for key in ("Src Rank", "Dst Rank")]
         source, destination = (rank if type(rank) is int and rank >= 0 else None for rank in ranks)
         if call == "Recv":
-            return End(rank=source), End(memory, device, destination)
+            return End(rank=source), End(memory, device, self.rank if destination is None else destination)
+        if call == "Send" and source is None:
+            source = self.rank
         return End(memory, device, source), End(rank=destination)
 
 
