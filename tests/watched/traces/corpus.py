@@ -55,9 +55,7 @@ def trace_file(name: str, file: str, folder: Path) -> Path:
 
 def as_expected(read: TraceRead) -> dict[str, Any]:
     """Returns what came out of a trace as expected.json has it: mistakes by their lines or places."""
-    places = [
-        each.what.partition(":")[0] if each.what.startswith("/") else each.line for each in read.mistakes
-    ]
+    places = [each.what.partition(":")[0] if each.line is None else each.line for each in read.mistakes]
     watched = msgspec.to_builtins(read.watched)
     return {"format": read.format, "mistakes": places, "unread": read.unread, **watched}
 

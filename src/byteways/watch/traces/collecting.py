@@ -81,27 +81,46 @@ class TraceCollector:
         """Counts operations that the profiler itself says it did not record."""
         self.change_process(process, lost=self._processes[process].lost + count)
 
-    def refuse(self, line: int | None, what: str, hint: str = "") -> None:
-        """Notes an event or row that cannot be read."""
+    def refuse(self, line: int | None, what: str, place: str = "") -> None:
+        """Notes an event or row that cannot be read.
+
+        Args:
+            line: Its line or row from 1; None: `place` says where it is.
+            what: Completes "line 7: …".
+            place: The table or the pointer into a document.
+        """
         self.unread += 1
         if len(self.mistakes) < MOST_NAMED_MISTAKES:
-            self.mistakes.append(UnreadPlace(line, what, hint))
+            self.mistakes.append(UnreadPlace(line, f"{place}: {what}" if place else what))
 
     def kernel(
-        self, device: str | None, begin: object, end: object, line: int | None, *, collective: bool = False
+        self,
+        device: str | None,
+        begin: object,
+        end: object,
+        line: int | None = None,
+        place: str = "",
+        *,
+        collective: bool = False,
     ) -> None:
-        """Adds a kernel. One of a collective overlaps copies, but not collectives."""
+        """Adds a kernel: one of a collective overlaps copies alone. Line and place as of refuse()."""
         self.kernels_observed = True
         wrong = _wrong_interval(begin, end)
         if wrong:
-            self.refuse(line, wrong)
+            self.refuse(line, wrong, place)
         elif device is not None and isinstance(begin, int) and isinstance(end, int):
             self.busy.add(f"{device}{_OF_COLLECTIVES}" if collective else device, begin, end)
 
-    def add(self, operation: TracedOperation, line: int | None = None) -> bool:
-        """Adds an operation, or a mistake if its size or times are impossible. Returns whether it is good."""
+    def add(self, operation: TracedOperation, line: int | None = None, place: str = "") -> bool:
+        """Adds an operation, or a mistake if its size or times are impossible. Returns whether it is good.
+
+        Args:
+            operation: What is added.
+            line: As of refuse().
+            place: As of refuse().
+        """
         if wrong := _wrong(operation):
-            self.refuse(line, wrong)
+            self.refuse(line, wrong, place)
             return False
         overlap = self._overlap(operation) if operation.beside_kernels else None
         time, call, waiting = operation.time_ns, operation.call_ns, operation.waiting_ns

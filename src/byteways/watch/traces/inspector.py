@@ -57,7 +57,7 @@ def read_inspector(path: Path) -> TraceRead:
             continue
         process = _process(found, processes, document)
         for operation in operations:
-            _add(found, process, operation, number)
+            _add(found, process, operation, text_of(document["header"].get("id")), number)
         statistics = document.get("dump_stats")
         dropped = statistics.get("coll_dropped_total") if isinstance(statistics, dict) else None
         if type(dropped) is int and 0 < dropped < 1 << 62:  # a total: the last one counts
@@ -78,7 +78,7 @@ def _process(
     return known[key]
 
 
-def _add(found: TraceCollector, process: int, read: InspectorOperation, line: int) -> None:
+def _add(found: TraceCollector, process: int, read: InspectorOperation, group: str, line: int) -> None:
     time = read.fields.get(f"{read.prefix}_exec_time_us")
     if not isinstance(time, (int, float)) or not 0 <= time < _MOST_US:
         found.refuse(line, f"{read.prefix}_exec_time_us {time!s:.30} is not a duration")
@@ -90,7 +90,7 @@ def _add(found: TraceCollector, process: int, read: InspectorOperation, line: in
         found.refuse(line, f"{read.prefix}_msg_size_bytes is not a size")
         return
     message = read.prefix == "p2p"
-    detail = []
+    detail: list[tuple[str, str | int]] = [("group", group)] if group else []
     for field, name in _DETAILS:
         value = read.fields.get(f"{read.prefix}_{field}")
         if isinstance(value, (str, int)) and not isinstance(value, bool):

@@ -113,7 +113,7 @@ def _loose_events(content: bytes, found: TraceCollector) -> tuple[list[_Event] |
         try:
             events.append(decoded(bytes(raw), _Event))
         except ValueError as error:
-            found.refuse(None, f"/traceEvents/{index}: {error}")
+            found.refuse(None, str(error), f"/traceEvents/{index}")
     return events if trace.traceEvents is not None else None, trace.distributedInfo
 
 
@@ -160,14 +160,10 @@ class _Reader:
         self._read_collectives(collectives, comms)
 
     def _refuse(self, index: int, what: str) -> None:
-        self.found.refuse(None, f"/traceEvents/{index}: {what}")
+        self.found.refuse(None, what, f"/traceEvents/{index}")
 
     def _add(self, index: int, operation: TracedOperation) -> None:
-        before = self.found.unread
-        if not self.found.add(operation):
-            mistake = self.found.mistakes[-1] if self.found.unread <= len(self.found.mistakes) else None
-            if mistake is not None and self.found.unread == before + 1:
-                self.found.mistakes[-1] = type(mistake)(None, f"/traceEvents/{index}: {mistake.what}")
+        self.found.add(operation, place=f"/traceEvents/{index}")
 
     def _args(self, index: int, event: _Event) -> dict[str, Any] | None:
         """Returns the arguments of an event; None, and a mistake, if they are no object."""
@@ -202,7 +198,7 @@ class _Reader:
             except ValueError:
                 device = None
             end = times[0] + times[1]
-            self.found.kernel(device or _device(event.pid), times[0], end, None, collective=collective)
+            self.found.kernel(device or _device(event.pid), times[0], end, collective=collective)
 
     def _note_call(self, index: int, event: _Event, chosen: list[tuple[int, _Event, str]]) -> None:
         if moves_memory(event.name):

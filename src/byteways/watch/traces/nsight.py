@@ -126,7 +126,7 @@ class _Reader:
         """Reads all tables that are known."""
         for table in ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"):
             for row in self.tables.rows(table, ("start", "end", "deviceId", "globalPid"), order="start"):
-                self.found.kernel(self.device(row, "deviceId"), row["start"], row["end"], row.number)
+                self.found.kernel(self.device(row, "deviceId"), row["start"], row["end"], row.number, table)
         self._read_copies()
         self._read_sets()
         self._read_waits()
@@ -189,7 +189,7 @@ class _Reader:
             if isinstance(begin, int) and isinstance(end, int):
                 yield row, call, call_ns, begin, end - begin
             else:
-                self.found.refuse(row.number, f"{table}: its times are no numbers")
+                self.found.refuse(row.number, "its times are no numbers", table)
 
     def _read_copies(self) -> None:
         first, last = len(_COLUMNS), len(_COLUMNS) + len(_COPY_COLUMNS)
@@ -213,7 +213,7 @@ class _Reader:
                 beside_kernels=True,
                 detail=kind.detail,
             )
-            self.found.add(operation, row.number)
+            self.found.add(operation, row.number, row.table)
 
     def _copy_of(self, row: Row) -> _Copy:
         """Returns what all copies have in common that have the same values in _COPY_COLUMNS."""
@@ -243,7 +243,7 @@ class _Reader:
                 call_ns=call_ns,
                 beside_kernels=True,
             )
-            self.found.add(operation, row.number)
+            self.found.add(operation, row.number, row.table)
 
     def _read_waits(self) -> None:
         words = self.tables.words("ENUM_CUPTI_SYNC_TYPE", _WAITS)
@@ -258,7 +258,7 @@ class _Reader:
                 call_ns=in_call,
                 waiting_ns=in_call,
             )
-            self.found.add(operation, row.number)
+            self.found.add(operation, row.number, row.table)
 
     def _read_allocations(self) -> None:
         words = self.tables.words("ENUM_CUDA_DEV_MEM_EVENT_OPER", ("Allocation", "Deallocation"))
@@ -283,7 +283,7 @@ class _Reader:
                 *(what, call, whole(row["bytes"]), whole(row["start"]), None, self.process(row["globalPid"])),
                 destination=End(self._memory(row, "memKind"), self.device(row, "deviceId")),
             )
-            self.found.add(operation, row.number)
+            self.found.add(operation, row.number, row.table)
 
     def _read_faults(self) -> None:
         columns = ("start", "end", "globalPid", "deviceId", "numberOfPageFaults")
@@ -295,19 +295,19 @@ class _Reader:
                 destination=End("managed", self.device(row, "deviceId")),
                 count=whole(row["numberOfPageFaults"]) or 1,
             )
-            self.found.add(operation, row.number)
+            self.found.add(operation, row.number, row.table)
         for row in self.tables.rows("CUDA_UM_CPU_PAGE_FAULT_EVENTS", ("start", "globalPid")):
             process = self.process(row["globalPid"])
             fault = TracedOperation(
                 "fault", "cpu-page-fault", 0, whole(row["start"]), None, process, destination=End("managed")
             )
-            self.found.add(fault, row.number)
+            self.found.add(fault, row.number, row.table)
 
     def _is_sized(self, row: Row) -> bool:
         """Whether the bytes of a row are a number, or no column of this version; else a mistake."""
         if row["bytes"] is None or isinstance(row["bytes"], int):
             return True
-        self.found.refuse(row.number, f"'{row['bytes']!s:.30}' is no number of bytes")
+        self.found.refuse(row.number, f"'{row['bytes']!s:.30}' is no number of bytes", row.table)
         return False
 
     def _memory(self, row: Row, column: str) -> str | None:

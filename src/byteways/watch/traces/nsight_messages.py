@@ -100,4 +100,4 @@ def _add(
         waiting_ns=time if what == "synchronisation" else None,
         detail=detail,
     )
-    found.add(operation, row.number)
+    found.add(operation, row.number, row.table)

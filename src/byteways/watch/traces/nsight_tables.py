@@ -15,10 +15,11 @@ _MOST_STRINGS = 100_000
 class Row:
     """A row of a table: a column that this version lacks is None."""
 
-    __slots__ = ("_places", "number", "values")
+    __slots__ = ("_places", "number", "table", "values")
 
-    def __init__(self, places: dict[str, int], values: tuple[Any, ...]) -> None:
+    def __init__(self, table: str, places: dict[str, int], values: tuple[Any, ...]) -> None:
         """Takes the values of the columns in the order in which they were asked for, and the row's number."""
+        self.table = table
         self.number: int | None = values[-1]
         self.values = values
         self._places = places
@@ -76,7 +77,7 @@ class ExportTables:
         places = {name: place for place, name in enumerate(chosen)}
         selected.append("t.rowid")
         for values in self._database.execute(f'SELECT {", ".join(selected)} FROM "{table}" AS t {joined}'):
-            yield Row(places, values)
+            yield Row(table, places, values)
 
     def _has_calls(self, table: str) -> bool:
         return {"start", "end", "globalTid", "correlationId", "nameId"} <= {*self.columns(table)}

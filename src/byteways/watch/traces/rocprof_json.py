@@ -103,7 +103,7 @@ def _read_tool(found: TraceCollector, index: int, tool: _Tool) -> None:
     for number, kernel in enumerate(tool.buffer_records.kernel_dispatch):
         times = (kernel.start_timestamp, kernel.end_timestamp)
         if _are_times(found, times, f"{place}/kernel_dispatch/{number}"):
-            found.kernel(devices.get(_key(kernel.dispatch_info.agent_id)), *times, None)
+            found.kernel(devices.get(_key(kernel.dispatch_info.agent_id)), *times)
     for number, copy in enumerate(tool.buffer_records.memory_copy):
         times = (copy.start_timestamp, copy.end_timestamp)
         where = f"{place}/memory_copy/{number}"
@@ -111,7 +111,7 @@ def _read_tool(found: TraceCollector, index: int, tool: _Tool) -> None:
             continue
         direction = _DIRECTIONS.get(copy.operation) if type(copy.operation) is int else None
         if type(copy.bytes) is not int or not 0 <= copy.bytes < 1 << 60:
-            found.refuse(None, f"{where}: its bytes {copy.bytes!s:.30} are not a size")
+            found.refuse(None, f"its bytes {copy.bytes!s:.30} are not a size", where)
             continue
         ends = (devices.get(_key(copy.src_agent_id)), devices.get(_key(copy.dst_agent_id)))
         source, destination = copy_ends(direction, (None, None), ends)
@@ -165,5 +165,5 @@ def _key(handle: _Handle) -> object:
 def _are_times(found: TraceCollector, times: tuple[Any, Any], where: str) -> bool:
     good = type(times[0]) is int and type(times[1]) is int and 0 <= times[0] <= times[1] < 1 << 62
     if not good:
-        found.refuse(None, f"{where}: its times are no interval")
+        found.refuse(None, "its times are no interval", where)
     return good
