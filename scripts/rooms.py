@@ -84,7 +84,6 @@ ROOMS = (
         "records",
         ("record", "plan", "topology"),
     ),
-    Room("watch", "what a program moved: bins, the folder of a watched program, what collects them"),
     Room(
         "watch.traces",
         "traces of other profilers as bins: one reader a format, one registry",

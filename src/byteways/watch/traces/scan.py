@@ -27,7 +27,7 @@ def watched_of_trace(path: Path) -> TraceRead:
         if known is not None:
             return known.reader(path)
     except OSError as error:
-        raise unusable(f"cannot read {path}", error) from error
+        raise unusable(f"cannot read {path}", error, "check the path, or name another trace") from error
     except FormatError as error:
         place = f"{path}:{error.line}" if error.line else str(path)
         raise BytewaysError(
