@@ -77,7 +77,7 @@ ROOMS = (
     Room(
         "watch",
         "what a watched program moves: its bins, their folder, how it is started with collectors",
-        ("plan", "topology"),
+        ("plan",),
     ),
     Room(
         "imported",
@@ -151,7 +151,7 @@ ROOMS = (
     Room(
         "explain.watched",
         "what a program would gain: its bins beside a run",
-        ("explain.best", "explain.display", "watch", *_CLAIMS),
+        ("explain.best", "explain.display", "watch", "explain.claims", "explain.results", "record", "plan"),
     ),
     Room(
         "explain.audit",
@@ -173,7 +173,7 @@ ROOMS = (
             "plan",
         ),
     ),
-    Room("report", "the page: model, template, charts; it only renders", ("explain", *_RECORDED)),
+    Room("report", "the page: model, template, charts; it only renders", ("explain", "watch", *_RECORDED)),
     Room(
         "doctor",
         "checks of a machine, one subject per file",

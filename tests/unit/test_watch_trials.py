@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.explain.watched.trials import Trial, moving_ns, trials_table, tried
+from byteways.explain.watched.trials import ProgramRun, moving_ns, trials_table, tried
 from byteways.watch.bins import Bin, Watched
 
 TCP = "UCX_TLS=tcp"
@@ -12,8 +12,8 @@ TCP = "UCX_TLS=tcp"
 
 def trial(
     variant: str, turn: int, duration: float, moving: float | None = None, status: int | None = 0
-) -> Trial:
-    return Trial(variant, turn, duration, moving, status)
+) -> ProgramRun:
+    return ProgramRun(variant, turn, duration, moving, status)
 
 
 def test_ratios_are_of_one_turn() -> None:
@@ -25,7 +25,7 @@ def test_ratios_are_of_one_turn() -> None:
         for name, factor in (("", 1.0), (TCP, 1.5))
     ]
     plain, other = tried(trials)
-    assert (plain.variant, plain.turns, plain.of_duration) == ("", 3, None)
+    assert (plain.change, plain.turns, plain.of_duration) == ("", 3, None)
     assert other.of_duration is not None and other.of_moving is not None
     for ratio in (other.of_duration, other.of_moving):
         assert (ratio.value, ratio.low, ratio.high) == pytest.approx((1.5, 1.5, 1.5))
@@ -51,7 +51,7 @@ def test_runs_that_failed_do_not_count() -> None:
     ]
     found = tried(trials)[1]
     assert (found.turns, found.duration_ns, found.of_duration) == (0, None, None)
-    assert trials_table(tried(trials)).rows[1][0] == TCP
+    assert trials_table(tried(trials), {}).rows[1][0] == TCP
     assert found.to_json()["duration_ratio"] is None
 
 

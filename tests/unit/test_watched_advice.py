@@ -86,14 +86,14 @@ def test_another_method_gains_only_where_it_leads() -> None:
     ("one", "code"),
     [
         (copies(PINNED, GPU0, HOST_TO_GPU_NS), "best-already"),
-        (copies(PINNED, GPU0, 2 * HOST_TO_GPU_NS), "slower-than-measured"),
+        (copies(PINNED, GPU0, 2 * HOST_TO_GPU_NS), "slower-than-run"),
         (copies(PAGEABLE, GPU0, HOST_TO_GPU_NS / 2), "faster"),
         (copies(PAGEABLE, GPU0, HOST_TO_GPU_NS), "within-interval"),
         (copies(End(), GPU0, 100_000), "devices-unknown"),
         (copies(End("device", "gpu7"), GPU0, 100_000), "devices-unknown"),
-        (copies(PAGEABLE, GPU0, 1e9, size=64 << 40, count=1), "not-measured"),
+        (copies(PAGEABLE, GPU0, 1e9, size=64 << 40, count=1), "not-in-run"),
         (copies(End(), End(), 100_000, what="link", method="nvlink"), "no-bytes"),
-        (copies(GPU0, GPU1, 100_000, what="collective", method="MPI_Ibarrier"), "not-measured"),
+        (copies(GPU0, GPU1, 100_000, what="collective", method="MPI_Ibarrier"), "not-in-run"),
     ],
 )
 def test_no_gain_is_stated(one: Bin, code: str) -> None:
@@ -108,8 +108,8 @@ def test_collectives_are_asked_by_their_calls() -> None:
         Watched([], [copies(End("device", "gpu0"), GPU0, 1e7, what="collective", method="ncclAllReduce")]),
         run(),
     )
-    assert run_of_ranks.bins[0].no_gain == "not-measured"  # the run has no ranks
-    assert run_of_ranks.to_json()["bins"][0]["no_gain"] == "not-measured"
+    assert run_of_ranks.bins[0].no_gain == "not-in-run"  # the run has no ranks
+    assert run_of_ranks.to_json()["bins"][0]["no_gain"] == "not-in-run"
 
 
 def test_the_largest_gain_is_first_and_small_bins_are_left_out() -> None:

@@ -17,6 +17,7 @@ from byteways.cli.run_options import (
     DryRunOption,
     Duration,
     Faults,
+    FromWatched,
     Hosts,
     LauncherCommand,
     MachineOption,
@@ -43,7 +44,7 @@ from byteways.errors import BytewaysError
 from byteways.plan.suite import load
 from byteways.plan.suite_types import Suite
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.simulation import simulation_of
+from byteways.run.conduct.simulation import Simulation, simulation_of
 from byteways.run.hosts.execution import is_between_hosts
 from byteways.settings import check_settings
 
@@ -55,6 +56,7 @@ def run(
     out: Out = None,
     budget: Budget = None,
     transfers: Transfers = None,
+    watched: FromWatched = None,
     only: Only = None,
     size: Size = None,
     rounds: RoundsOption = None,
@@ -78,8 +80,8 @@ def run(
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
     check_started_once()
     check_settings()  # reports an invalid one here, not in a worker
-    chosen = _chosen(suite, transfers) if suite is not None or resume is None else None
     simulation = simulation_of(machine, fault, seed)
+    chosen = _chosen(suite, transfers, watched, simulation) if suite is not None or resume is None else None
     if chosen is not None and resume is None and simulation is None and hosts is None:
         within = bool(ranks or budget or duration or with_self or transfers)
         hosts = allocated_hosts(chosen, launcher, within)
@@ -90,7 +92,7 @@ def run(
         all_devices=all_devices,
     )
     if resume is not None:
-        changing = (("--out", out), ("--transfers", transfers), *given(options))
+        changing = (("--out", out), ("--transfers", transfers), ("--from", watched), *given(options))
         refuse_with_resume(changing, f"run --resume {resume}")
     task = RunTask(chosen, options, out, resume, simulation)
     if hosts is not None or (resume is not None and is_between_hosts(resume)):
@@ -108,7 +110,14 @@ def run(
     return task.measure(intention, tell, report=not no_report)
 
 
-def _chosen(suite: str | None, transfers: list[str] | None) -> Suite:
+def _chosen(
+    suite: str | None, transfers: list[str] | None, watched: Path | None, simulation: Simulation | None
+) -> Suite:
+    if watched is not None:
+        for name, value in (("a suite", suite), ("--transfers", transfers)):
+            if value:
+                raise BytewaysError(f"--from does not add to {name}", hint=f"leave out {name}")
+        return _suite_of_program(watched, simulation)
     if not transfers:
         return load(suite or "quick")
     if suite is not None:
@@ -116,6 +125,27 @@ def _chosen(suite: str | None, transfers: list[str] | None) -> Suite:
     from byteways.plan.transfers_suite import transfers_suite
 
     return transfers_suite(transfers)
+
+
+def _suite_of_program(folder: Path, simulation: Simulation | None) -> Suite:
+    """Returns the suite that measures what a program moved, the longest time first."""
+    from byteways.plan.question_suite import suite_of_questions
+    from byteways.simulate.topology import topology_of
+    from byteways.topology.discovery import discover
+    from byteways.watch.folder import read_watch_folder
+    from byteways.watch.questions import questions_of
+
+    topology = topology_of(simulation.model) if simulation else discover()
+    known = {*topology.names(), "host", ""}
+    found = questions_of(read_watch_folder(folder).watched)
+    here = [one for one in found if known.issuperset((one.source, one.destination))]
+    if not here:
+        cause = (
+            "its operations have no ends that are known" if not found else "this machine lacks its devices"
+        )
+        raise BytewaysError(f"nothing of {folder} can be measured", cause=cause, hint="byteways run quick")
+    head = 'name = "watched"\ntitle = "What a program moved"\nrounds = 3\nprecision = 0.02'
+    return suite_of_questions(here, topology, head, str(folder))
 
 
 def _between_hosts(task: RunTask, dry_run: bool, as_json: bool, no_report: bool) -> int:

@@ -45,6 +45,12 @@ Transfers = Annotated[
         help="Measure these transfers concurrently, and each alone: 'gpu0>gpu1,gpu1>gpu0'. Repeatable.",
     ),
 ]
+FromWatched = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", help="Measure what a program moved: a folder of `byteways watch`.", metavar="FOLDER"
+    ),
+]
 RoundsOption = Annotated[
     int | None,
     typer.Option("--rounds", help="Rounds with fresh buffers; with fewer than 3, nothing is ranked."),

@@ -23,7 +23,7 @@ from byteways.topology.model import Topology
 from byteways.units import format_size
 
 #: A sweep of a suite: its name, and its other keys.
-Sweep = tuple[str, Mapping[str, object]]
+NamedSweep = tuple[str, Mapping[str, object]]
 #: Seconds of an answer that are no measuring. Estimates are conservative; the limit ends what takes longer.
 RESERVED_S = 1.0
 #: Seconds of samples for each method, in all its rounds: at most, and as a part of the time for the answer.
@@ -45,6 +45,8 @@ def suite_of(asked: Question, topology: Topology) -> Suite:
 def suite_of_questions(questions: Iterable[Question], topology: Topology, head: str, file: str) -> Suite:
     """Returns the suite that measures several questions: sizes are in one sweep if nothing else differs.
 
+    An interface measures the sizes that are multiples of what it moves.
+
     Args:
         questions: The most important first.
         topology: The machine.
@@ -57,7 +59,10 @@ def suite_of_questions(questions: Iterable[Question], topology: Topology, head: 
     merged: dict[str, tuple[str, dict[str, object], list[object]]] = {}
     for asked in questions:
         for name, keys in _sweeps(asked, topology):
-            rest = {key: value for key, value in keys.items() if key != "size"}
+            able = _able(keys["interface"], asked.size_bytes)
+            if not able:
+                continue
+            rest = {**{key: value for key, value in keys.items() if key != "size"}, "interface": able}
             _, _, sizes = merged.setdefault(json.dumps([name, rest]), (name, rest, []))
             if keys["size"] not in sizes:
                 sizes.append(keys["size"])
@@ -66,6 +71,13 @@ def suite_of_questions(questions: Iterable[Question], topology: Topology, head: 
         for number, (name, rest, sizes) in enumerate(merged.values())
     )
     return parse("\n\n".join((head, *texts)) + "\n", file=file)
+
+
+def _able(interfaces: object, size_bytes: int) -> list[str]:
+    """Returns the interfaces of a sweep that move such a size."""
+    names = [interfaces] if isinstance(interfaces, str) else interfaces
+    assert isinstance(names, list)
+    return [name for name in names if size_bytes % INTERFACES[name].granularity_bytes == 0]
 
 
 def _head(asked: Question) -> str:
@@ -77,7 +89,7 @@ def _head(asked: Question) -> str:
     )
 
 
-def _collective(asked: Question, topology: Topology) -> Iterator[Sweep]:
+def _collective(asked: Question, topology: Topology) -> Iterator[NamedSweep]:
     """Yields the sweeps of a collective of all ranks: on GPUs, else in host memory."""
     kind = "gpu" if topology.names("gpu") else "cpu"
     words = (asked.source or f"{kind}*", asked.destination or f"{kind}*")
@@ -89,12 +101,12 @@ def _collective(asked: Question, topology: Topology) -> Iterator[Sweep]:
         yield _sweep(interface, asked, ends, interface=[interface], cache="warm", priority=8)
 
 
-def _load(asked: Question, topology: Topology) -> Iterator[Sweep]:
+def _load(asked: Question, topology: Topology) -> Iterator[NamedSweep]:
     """Yields the sweeps of the parts of a load, and of all of it."""
     yield from sweeps_of_load(asked.size_bytes, topology, gpu_of(asked, topology))
 
 
-def _blocks(asked: Question, topology: Topology) -> Iterator[Sweep]:
+def _blocks(asked: Question, topology: Topology) -> Iterator[NamedSweep]:
     """Yields the sweeps of all methods for scattered blocks, with their calls in the time."""
     blocks = asked.blocks
     assert blocks is not None
@@ -126,7 +138,7 @@ def _blocks(asked: Question, topology: Topology) -> Iterator[Sweep]:
             )
 
 
-def _sweeps(asked: Question, topology: Topology) -> Iterator[Sweep]:
+def _sweeps(asked: Question, topology: Topology) -> Iterator[NamedSweep]:
     if asked.load:
         yield from _load(asked, topology)
         return
@@ -170,7 +182,7 @@ def _sweeps(asked: Question, topology: Topology) -> Iterator[Sweep]:
 
 def _prefetches(
     asked: Question, source: str, destination: str, shared: Mapping[str, object]
-) -> Iterator[Sweep]:
+) -> Iterator[NamedSweep]:
     """Yields the sweeps of prefetches, where the memory asked for migrates."""
     for memory in (one for one in MEMORIES if is_managed(one) and fnmatchcase(one, asked.memory or "")):
         ends = [[f"{glob}:{memory}"] for glob in (source, destination)]
@@ -207,7 +219,7 @@ def _buffers(asked: Question, glob: str, with_gpu: bool) -> list[str]:
     return [f"{glob}:{memory}" for memory in usual]
 
 
-def _sweep(name: str, asked: Question, ends: Sequence[Sequence[str]], **keys: object) -> Sweep:
+def _sweep(name: str, asked: Question, ends: Sequence[Sequence[str]], **keys: object) -> NamedSweep:
     """Returns a sweep; keys without a value are left out."""
     return name, {
         "pattern": asked.pattern,

@@ -65,11 +65,12 @@ class WatchFolder(msgspec.Struct, frozen=True):
     problems: list[Problem]
 
 
-def make_folder(folder: Path) -> None:
-    """Makes a new folder. Raises BytewaysError if it exists or cannot be made."""
+def make_folder(folder: Path, *, of_one: bool = True) -> None:
+    """Makes a new folder, of one run of a program or several. Raises BytewaysError if it cannot be made."""
     try:
         folder.mkdir(parents=True)
-        (folder / PROCESSES).mkdir()
+        if of_one:
+            (folder / PROCESSES).mkdir()
     except FileExistsError as error:
         raise BytewaysError(
             f"{folder} exists",

@@ -23,7 +23,7 @@ def question_of(each: Bin) -> Question | str:
     size = round(each.bytes / each.count)
     if each.what == "collective":
         pattern = collective_of(each.method)
-        return Question("", "", size, RANKS, None, pattern) if pattern else "not-measured"
+        return Question("", "", size, RANKS, None, pattern) if pattern else "not-in-run"
     source, destination = _device(each.source), _device(each.destination)
     if source is None or destination is None:
         return "devices-unknown"

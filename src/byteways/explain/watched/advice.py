@@ -28,15 +28,15 @@ from byteways.watch.questions import question_of, time_of
 
 #: Why a bin has no gain, by code; the sentence completes "no gain is stated: …".
 NO_GAIN = {
-    "no-bytes": "it moves no bytes that a run measures",
+    "no-bytes": "it moves no bytes between two ends",
     "devices-unknown": "the devices at its ends are not known",
-    "not-measured": "the run has no result between these devices near this size",
+    "not-in-run": "the run has no result between these devices near this size",
     "no-time": "its time was not observed",
-    "best-already": "the program uses the best method that was measured",
-    "slower-than-measured": "the program uses the best method, but its operations take longer than the run's",
+    "best-already": "the program uses the best method of the run",
+    "slower-than-run": "the program uses the best method, but its operations take longer than the run's",
     "tie": "the run does not decide between the program's method and the best one",
     "within-interval": "it takes as long as the best method",
-    "faster": "it takes less time than the best method that was measured",
+    "faster": "it takes less time than the best method of the run",
 }
 #: What a program would use instead, by code.
 CHANGES = {
@@ -51,6 +51,7 @@ _INTERFACES = (
     ("mpi_get", "mpi-get"),
     ("mpi_", "mpi"),
     ("nccl", "xccl"),
+    ("memcpy ", "copy"),  # `Memcpy DtoH`: as CUPTI's tools name copies of GPUs
     ("memcpy", "memcpy"),
     ("memmove", "memcpy"),
     ("cumemcpy", "copy"),
@@ -58,7 +59,7 @@ _INTERFACES = (
     ("hipmemcpy", "copy"),
 )
 #: Bins below this share of the whole time of a program are not looked at, for one question takes some 60 ms.
-LEAST_SHARE = 1e-3
+LEAST_BIN_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def advice(watched: Watched, run: Index, name: str = "RUN") -> Advice:
     asked = _Asked(run, name)
     moving = [each for each in watched.bins if each.bytes > 0 and each.what not in ("allocation", "release")]
     whole = sum(time_of(each) or 0.0 for each in moving)
-    looked = [each for each in moving if (time_of(each) or 0.0) >= LEAST_SHARE * whole]
+    looked = [each for each in moving if (time_of(each) or 0.0) >= LEAST_BIN_SHARE * whole]
     found = [_advised(each, asked) for each in looked]
     order = sorted(found, key=lambda one: (-(one.gain.low_ns if one.gain else 0.0), -(one.taken_ns or 0.0)))
     return Advice(tuple(order), mark_of(run.manifest))
@@ -176,7 +177,7 @@ def _advised(each: Bin, asked: _Asked) -> AdvisedBin:
     best = asked.best(question)
     time = None if best is None else _time_of_all(each, best)
     if best is None or time is None:
-        return AdvisedBin(each, taken, no_gain="not-measured")
+        return AdvisedBin(each, taken, no_gain="not-in-run")
     gain = _gain(each, taken, time, best)
     if isinstance(gain, str):
         return AdvisedBin(each, taken, best, time, no_gain=gain)
@@ -189,7 +190,7 @@ def _gain(each: Bin, taken: float, time: Part, best: Answer) -> Gain | str:
     if taken < time.low:
         return "faster"
     if change is None:
-        return "slower-than-measured" if taken > time.high else "best-already"
+        return "slower-than-run" if taken > time.high else "best-already"
     if change == "method" and not _leads(each, best):
         return "tie"
     if taken <= time.high:

@@ -1,12 +1,12 @@
-"""A program run again in turns with other settings: how its times change, with intervals.
+"""A program run again with changes: how its times differ, with intervals.
 
-The first variant is the program as it is. Each turn runs every variant once, so that what changes over the
+The first change is the program as it is. Each turn runs every change once, so that what changes over the
 hour changes all of them; ratios are of one turn, and their interval is that of their logarithms' mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log, sqrt
 from statistics import fmean, median, stdev
@@ -15,8 +15,10 @@ from typing import Any
 from byteways.explain.display.table import Table
 from byteways.explain.results.repeatability import student
 from byteways.explain.results.summary import Part
+from byteways.explain.watched.advice import Advice
 from byteways.units import short_time
 from byteways.watch.bins import Watched
+from byteways.watch.changes import ProgramChange
 from byteways.watch.questions import time_of
 
 #: How often an interval lacks the true ratio.
@@ -24,10 +26,10 @@ MISSES = 0.05
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One run of a variant."""
+class ProgramRun:
+    """One run of a program, as it is or with a change."""
 
-    variant: str  # `UCX_TLS=tcp`; empty: the program as it is
+    change: str  # `UCX_TLS=tcp`; empty: the program as it is
     turn: int  # from 0
     duration_ns: float  # of the whole command
     moving_ns: float | None  # in calls and transfers, added over its processes; None: nothing was seen
@@ -35,10 +37,10 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class TriedVariant:
-    """What a variant changes."""
+class TriedChange:
+    """What a change gives."""
 
-    variant: str
+    change: str
     turns: int  # in which it and the plain program ended well
     duration_ns: float | None  # median; None: it never ended well
     moving_ns: float | None
@@ -47,7 +49,7 @@ class TriedVariant:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "variant": self.variant,
+            "change": self.change,
             "turns": self.turns,
             "duration_ns": self.duration_ns,
             "moving_ns": self.moving_ns,
@@ -62,28 +64,46 @@ def moving_ns(watched: Watched) -> float | None:
     return sum(times) if times else None
 
 
-def tried(trials: Sequence[Trial]) -> list[TriedVariant]:
-    """Returns what each variant changes, in the order of the first turn."""
+def tried(trials: Sequence[ProgramRun]) -> list[TriedChange]:
+    """Returns what each change gives, in the order of the first turn."""
     good = [one for one in trials if one.exit_status == 0]
-    return [_tried(name, good) for name in dict.fromkeys(one.variant for one in trials)]
+    return [_tried(name, good) for name in dict.fromkeys(one.change for one in trials)]
 
 
-def trials_table(found: Sequence[TriedVariant]) -> Table:
-    """Returns the variants; below 1 a ratio is a gain."""
+def predicted(found: Advice, changes: Sequence[ProgramChange]) -> dict[str, dict[str, float]]:
+    """Returns the ratio of the time in calls and transfers that advice expects of each change of memory."""
+    taken = found.taken_ns
+    ratios = {}
+    for change in changes:
+        kinds = {"pinned": ("pinned",), "registered": ("pinned",)}.get(change.memory, ())
+        gains = [one.gain for one in found.gains if one.gain and one.gain.change in kinds]
+        if kinds and taken:
+            low, high = sum(gain.low_ns for gain in gains), sum(gain.high_ns for gain in gains)
+            ratios[change.name] = {"low": 1 - high / taken, "high": 1 - low / taken}
+    return ratios
+
+
+def trials_table(found: Sequence[TriedChange], expected: Mapping[str, Mapping[str, float]]) -> Table:
+    """Returns the changes; below 1 a ratio is a gain.
+
+    Args:
+        found: From tried().
+        expected: From predicted(), of the ratio in calls and transfers.
+    """
     return Table(
-        "The program with other settings, in turns",
-        ("setting", "turns", "time", "of the plain one", "calls and transfers", "of the plain one"),
-        tuple(map(_row, found)),
-        (1, 2, 3, 4, 5),
+        "The program with changes, each turn runs all of them",
+        ("change", "turns", "time", "ratio", "calls and transfers", "ratio ", "predicted"),
+        tuple(_row(one, expected.get(one.change)) for one in found),
+        (1, 2, 3, 4, 5, 6),
     )
 
 
-def _tried(name: str, good: Sequence[Trial]) -> TriedVariant:
-    plain = {one.turn: one for one in good if not one.variant}
-    own = [one for one in good if one.variant == name]
+def _tried(name: str, good: Sequence[ProgramRun]) -> TriedChange:
+    plain = {one.turn: one for one in good if not one.change}
+    own = [one for one in good if one.change == name]
     pairs = [(one, plain[one.turn]) for one in own if one.turn in plain]
     moving = [one.moving_ns for one in own if one.moving_ns is not None]
-    return TriedVariant(
+    return TriedChange(
         name,
         len(pairs),
         median(one.duration_ns for one in own) if own else None,
@@ -103,14 +123,15 @@ def _ratio(pairs: Sequence[tuple[float | None, float | None]]) -> Part | None:
     return Part(exp(middle), exp(middle - reach), exp(middle + reach))
 
 
-def _row(one: TriedVariant) -> tuple[str, ...]:
+def _row(one: TriedChange, expected: Mapping[str, float] | None) -> tuple[str, ...]:
     return (
-        one.variant or "as it is",
+        one.change or "as it is",
         str(one.turns),
         "–" if one.duration_ns is None else short_time(one.duration_ns),
         _shown(one.of_duration),
         "–" if one.moving_ns is None else short_time(one.moving_ns),
         _shown(one.of_moving),
+        f"{expected['low']:.3f} to {expected['high']:.3f}" if expected else "–",
     )
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from byteways.explain.display.table import Table
 from byteways.explain.results.counting import count
 from byteways.explain.watched.advice import CHANGES, NO_GAIN, Advice, AdvisedBin
+from byteways.explain.watched.operations import ends_in_words
 from byteways.units import format_size, short_time
-from byteways.watch.bins import End
 
 #: Rows without --all.
 MOST_ADVISED_ROWS = 12
@@ -19,7 +19,7 @@ def advice_table(found: Advice, name: str, *, every: bool = False) -> Table:
     """Returns the bins with the largest gains, then with the longest times."""
     shown = found.bins if every else found.bins[:MOST_ADVISED_ROWS]
     return Table(
-        f"Beside the best measured method of {name}",
+        f"Beside the best method of {name}",
         ("method", "from → to", "size", "count", "time", "best time", "gain", "change"),
         tuple(map(_row, shown)),
         (3, 4, 5, 6),
@@ -50,7 +50,7 @@ def _row(one: AdvisedBin) -> tuple[str, ...]:
     size = format_size(round(each.bytes / each.count)) if each.count else "–"
     return (
         each.method,
-        " → ".join((_end(each.source), _end(each.destination))),
+        ends_in_words(each),
         size,
         f"{each.count:,}",
         short_time(one.taken_ns) if one.taken_ns else "–",
@@ -65,11 +65,6 @@ def _advice(one: AdvisedBin) -> str:
         return "–"
     doubt = "" if one.gain.answer.sure else ", not sure"
     return f"{CHANGES[one.gain.change]}: {one.gain.answer.method}{doubt}"
-
-
-def _end(end: End) -> str:
-    rank = "" if end.rank is None else f"rank {end.rank}"
-    return " ".join(filter(None, (rank, end.device, end.memory))) or "?"
 
 
 def _between(low_ns: float, high_ns: float) -> str:

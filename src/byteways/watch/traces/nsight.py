@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote as percent_encoded
 
 from byteways.topology.foreign_text import FormatError
 from byteways.watch.bins import End, What
@@ -70,7 +70,7 @@ def read_nsight(path: Path) -> TraceRead:
     with path.open("rb") as file:  # for the errors of the system, which SQLite replaces by its own
         if file.read(len(MAGIC)) != MAGIC:
             raise FormatError("the database is compressed", hint="decompress it: gunzip FILE")
-    address = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+    address = f"file:{percent_encoded(str(path.absolute()))}?mode=ro&immutable=1"
     try:
         database = sqlite3.connect(address, uri=True)
         try:

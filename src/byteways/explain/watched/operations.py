@@ -23,7 +23,7 @@ def watch_table(found: WatchFolder, every: bool) -> Table:
     groups: dict[tuple[str, str, str, int], list[Bin]] = defaultdict(list)
     for one in found.watched.bins:
         magnitude = max(one.size_to.bit_length() - 1, 0) // _ROW_BITS
-        groups[one.what, one.method, _ends(one), magnitude].append(one)
+        groups[one.what, one.method, ends_in_words(one), magnitude].append(one)
     total = sum(one.time_ns or 0 for one in found.watched.bins)
     order = sorted(groups.items(), key=lambda item: (-_time(item[1]), item[0]))
     shown = order if every else order[:MOST_WATCH_ROWS]
@@ -59,7 +59,7 @@ def _sizes(least: int, most: int) -> str:
     return format_size(most) if least == most else f"{format_size(least)} … {format_size(most)}"
 
 
-def _ends(one: Bin) -> str:
+def ends_in_words(one: Bin) -> str:
     """Returns memories and devices of both ends; ranks are too many for a short table."""
     if one.ranks is not None:
         memory = f"{one.source.memory}, " if one.source.memory else ""

@@ -1,0 +1,38 @@
+// The large allocations that have pages of their own. Memory is fixed; nothing here allocates.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace byteways::watch::allocations {
+
+// Whose memory a region is.
+enum class Owner : std::uint8_t {
+  kPages,        // pages of the operating system, to be registered
+  kRegistering,  // a thread is about to
+  kRefused,      // the driver does not register them, or nobody asks it to
+  kRegistered,
+  kPinned,  // allocated page-locked by a driver
+  kManaged  // allocated by a driver, migrating
+};
+
+struct Region {
+  std::uintptr_t begin = 0;           // 0: free place
+  std::size_t asked = 0, mapped = 0;  // bytes
+  Owner owner = Owner::kPages;
+};
+
+// Adds a region; false if there is no place.
+bool add_region(const Region& region) noexcept;
+// Takes the region that begins there out, once no thread registers it any more; false if none does.
+bool take_region(const void* begin, Region& taken) noexcept;
+// Copies the region that begins there, in the same way; false if none does.
+bool find_region(const void* begin, Region& found) noexcept;
+// Calls act(begin, mapped) for every region of pages, which says whether it has registered them. No lock is
+// held meanwhile: a driver allocates and frees.
+void register_all(bool (*act)(void* begin, std::size_t mapped)) noexcept;
+
+// Around fork().
+void lock_regions() noexcept;
+void unlock_regions() noexcept;
+
+}  // namespace byteways::watch::allocations

@@ -1,0 +1,101 @@
+"""What `byteways watch` prints and draws: operations, and what they would gain beside a run."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from byteways.cli.terminal import echo, say
+from byteways.errors import BytewaysError, ExitStatus
+from byteways.json_text import json_text
+from byteways.watch.folder import WatchFolder, read_watch_folder
+from byteways.watch.problems import Problem, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byteways.explain.watched.advice import Advice
+
+_READ = ("byteways", "watch", "--read")
+
+
+class WatchShown:
+    """How a folder is shown.
+
+    Args:
+        against: The folder of a run of the machine; None: no advice.
+        page: The file of the page; None: none.
+        as_json: Whether JSON is printed instead of tables.
+        every: Whether every row is printed.
+    """
+
+    def __init__(self, against: Path | None, page: Path | None, *, as_json: bool, every: bool) -> None:
+        self._against, self._page, self._as_json, self._every = against, page, as_json, every
+
+    def check(self) -> None:
+        """Raises BytewaysError if the run cannot be read: before a program runs for hours."""
+        if self._against is not None:
+            from byteways.cli.runs import opened_run
+
+            opened_run(self._against)
+
+    def folder(self, folder: Path) -> int:
+        """Prints a folder on standard output."""
+        found = read_watch_folder(folder)
+        echo(self._text(found))
+        _warn(found, ())
+        return ExitStatus.GOOD
+
+    def after(self, folder: Path, known: Sequence[Problem]) -> None:
+        """Prints on standard error what was seen. The command's exit status stands, whatever fails here."""
+        from byteways.cli import print_error
+
+        try:
+            found = read_watch_folder(folder)
+            say(self._text(found))
+        except BytewaysError as error:
+            print_error(error)
+            return
+        _warn(found, known)
+        if not self._as_json:
+            say(f"to see it again: {shlex.join([*_READ, str(folder)])}")
+
+    def advice(self, found: WatchFolder) -> Advice | None:
+        """Returns what the operations would gain; None without a run to compare them with."""
+        if self._against is None:
+            return None
+        from byteways.cli.runs import opened_run
+        from byteways.explain.results.index import Index
+        from byteways.explain.watched.advice import advice
+
+        return advice(found.watched, Index.of(opened_run(self._against)), str(self._against))
+
+    def _text(self, found: WatchFolder) -> str:
+        advised = self.advice(found)
+        if self._page is not None:
+            from byteways.cli.check import write_file
+            from byteways.report.watched import watched_page
+
+            write_file(self._page, watched_page(found, advised, str(self._against)), "--html")
+        if self._as_json:
+            import msgspec
+
+            seen = msgspec.to_builtins(found)
+            return json_text({**seen, "advice": advised.to_json()} if advised else seen, indent=1)
+        from byteways.cli.layout import plain
+        from byteways.explain.watched.operations import watch_table
+        from byteways.explain.watched.wording_advice import advice_lines, advice_table
+
+        lines = [*plain(watch_table(found, self._every))]
+        if advised:
+            table = advice_table(advised, str(self._against), every=self._every)
+            lines += ["", *filter(None, [advised.simulated]), *plain(table)]
+            lines += [f"  {line}" for line in advice_lines(advised, every=self._every)]
+        return "\n".join(lines)
+
+
+def _warn(found: WatchFolder, known: Sequence[Problem]) -> None:
+    for problem in found.problems:
+        if problem not in known:
+            say(f"warning: {sentence(problem)}")

@@ -1,0 +1,93 @@
+"""`byteways watch --set` and `--try`: a program with changes that are made from outside, beside itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from byteways.cli.terminal import echo, say
+from byteways.cli.watched_command import Command, observe
+from byteways.errors import BytewaysError
+from byteways.json_text import json_text
+from byteways.system_errors import unusable
+from byteways.watch.folder import WatchFolder, make_folder, read_watch_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byteways.cli.watch_show import WatchShown
+    from byteways.explain.watched.trials import ProgramRun
+    from byteways.watch.changes import ProgramChange
+    from byteways.watch.problems import Problem
+
+#: In the folder: what each change gave.
+TRIALS_FILE = "trials.json"
+
+
+def run_trials(
+    command: Command,
+    folder: Path,
+    changes: Sequence[ProgramChange],
+    repeat: int,
+    shown: WatchShown,
+    *,
+    as_json: bool,
+) -> int:
+    """Runs a program with each change as often as asked, and prints what the changes gave.
+
+    Returns:
+        The first exit status of the program as it is that is not 0, as a shell gives it; else 0.
+    """
+    from byteways.cli.layout import plain
+    from byteways.explain.watched.trials import ProgramRun, moving_ns, predicted, trials_table, tried
+
+    make_folder(folder, of_one=False)
+    runs: list[ProgramRun] = []
+    known: list[Problem] = []
+    first: WatchFolder | None = None
+    status = 0
+    for turn in range(repeat):
+        # Each turn begins with another change: what follows what would else be the same in all of them.
+        for place in range(len(changes)):
+            change = changes[(turn + place) % len(changes)]
+            one = folder / f"{turn + 1}-{change.folder_name}"
+            make_folder(one)
+            ended, problems = observe(command, one, change, known)
+            known += problems
+            found = _read(one)
+            if not change.name:
+                status = status or ended.as_shell
+                first = first or found
+            moved = moving_ns(found.watched) if found else None
+            runs.append(ProgramRun(change.name, turn, ended.duration_ns, moved, ended.exit_status))
+    advised = shown.advice(first) if first else None
+    results = tried(runs)
+    expected = predicted(advised, changes) if advised else {}
+    _write(folder, runs, [{**one.to_json(), "predicted": expected.get(one.change)} for one in results])
+    if as_json:
+        echo((folder / TRIALS_FILE).read_text(encoding="utf-8").rstrip())
+        return status
+    if first is not None:
+        shown.after(folder / f"1-{changes[0].folder_name}", known)
+    say("\n".join(["", *plain(trials_table(results, expected))]))
+    say(f"all runs: {folder}")
+    return status
+
+
+def _read(folder: Path) -> WatchFolder | None:
+    try:
+        return read_watch_folder(folder)
+    except BytewaysError:  # a full disk; the next command says so as well
+        return None
+
+
+def _write(folder: Path, runs: Sequence[ProgramRun], results: list[dict[str, Any]]) -> None:
+    import msgspec
+
+    from byteways.writing import write
+
+    text = json_text({"runs": msgspec.to_builtins([*runs]), "changes": results}, indent=1)
+    try:
+        write(folder / TRIALS_FILE, text + "\n")
+    except OSError as error:
+        raise unusable(f"cannot write {folder / TRIALS_FILE}", error) from error

@@ -1,0 +1,142 @@
+"""Runs a command with collectors, and completes the folder of what they saw."""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from byteways import __version__
+from byteways.cli.terminal import say
+from byteways.errors import BytewaysError
+from byteways.watch.changes import ProgramChange
+from byteways.watch.folder import PROCESSES, WatchManifest, snapshot_files, write_manifest
+from byteways.watch.launching import watch_launch
+from byteways.watch.problems import Problem, sentence
+from byteways.watch.running import Ended, run_command
+
+WATCH_USAGE = "byteways watch -- mpiexec -n 4 ./program; byteways watch --read FOLDER"
+
+
+@dataclass(frozen=True)
+class Command:
+    """What is run and counted."""
+
+    program: Path
+    words: Sequence[str]  # the program's name as the user wrote it, and its arguments
+    memcpy_bytes: int | None = None  # size from which memcpy and memmove are counted; None: they are not
+
+
+def observe(
+    command: Command, folder: Path, change: ProgramChange, told: Sequence[Problem] = ()
+) -> tuple[Ended, list[Problem]]:
+    """Runs a command to its end.
+
+    Args:
+        command: What is run.
+        folder: A new folder for what is seen.
+        change: What is changed.
+        told: Problems that were printed before.
+
+    Returns:
+        How it ended, and what could not be observed from the start on.
+
+    Raises:
+        BytewaysError: It cannot be started.
+    """
+    from byteways.run.shared.simulator import native_folder
+
+    libraries, variables = native_folder(), {**os.environ, **change.variables}
+    launch = watch_launch(
+        command.program, folder.absolute(), libraries, time.time_ns(), variables, command.memcpy_bytes
+    )
+    change.apply(launch, libraries)
+    for problem in launch.problems:
+        if problem not in told:
+            say(f"warning: {sentence(problem)}")
+    options: dict[str, str | int | bool] = {"collectors": ",".join(launch.collectors)}
+    if command.memcpy_bytes is not None:
+        options["memcpy_bytes"] = command.memcpy_bytes
+    if change.name:
+        options["change"] = change.name
+    manifest = WatchManifest(
+        version=__version__,
+        command=[*command.words],
+        host=platform.node(),
+        started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        options=options,
+        problems=launch.problems,
+    )
+    _write(folder, manifest)
+    try:
+        ended = run_command(command.program, [*command.words], launch.environment)
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise _not_started(command.words[0], error) from error
+    _finish(folder, manifest, ended)
+    return ended, launch.problems
+
+
+def _finish(folder: Path, manifest: WatchManifest, ended: Ended) -> None:
+    """Completes the manifest."""
+    topology, problems = _topology()
+    files = [file.name for file in snapshot_files(folder)] if (folder / PROCESSES).is_dir() else []
+    complete = msgspec.structs.replace(
+        manifest,
+        duration_ns=ended.duration_ns,
+        exit_status=ended.exit_status,
+        signal=ended.signal,
+        processes=files,
+        problems=[*manifest.problems, *problems],
+        topology=topology,
+    )
+    _write(folder, complete)
+
+
+def _topology() -> tuple[dict[str, Any] | None, list[Problem]]:
+    """Returns the machine as run.json has it; it never fails the command."""
+    from byteways.topology.discovery import discover
+
+    try:
+        return discover().to_json(), []
+    except (BytewaysError, OSError, ValueError) as error:
+        return None, [Problem("topology-unknown", str(error))]
+
+
+def _write(folder: Path, manifest: WatchManifest) -> None:
+    try:
+        write_manifest(folder, manifest)
+    except OSError as error:
+        say(f"warning: cannot write {folder}: {error.strerror}; what the command moves may be lost")
+
+
+def program_named(word: str) -> Path:
+    """Returns the file of a command. Raises BytewaysError if there is none that can be run."""
+    found = shutil.which(word)
+    if found is not None:
+        return Path(found)
+    if os.sep in word and Path(word).exists():
+        raise BytewaysError(f"{word} cannot be run", cause=os.strerror(errno.EACCES), hint=f"chmod +x {word}")
+    raise BytewaysError(
+        f"no program is named {word}",
+        cause=os.strerror(errno.ENOENT) if os.sep in word else "no folder of PATH has it",
+        hint=f"name its file; options of watch stand before `--`: {WATCH_USAGE}",
+    )
+
+
+def _not_started(word: str, error: OSError) -> BytewaysError:
+    hint = (
+        "a script needs a first line such as #!/bin/sh"
+        if error.errno == errno.ENOEXEC
+        else "name another program"
+    )
+    return BytewaysError(f"{word} cannot be run", cause=error.strerror, hint=hint)

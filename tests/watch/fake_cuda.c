@@ -1,0 +1,46 @@
+/* A CUDA driver for tests: it counts what is registered, allocated and freed. Written anew after the driver's documentation. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static int is_active;
+static _Atomic long registered, unregistered, pinned_now, managed_now;
+
+void fake_activate(void) { is_active = 1; }
+void fake_counts(long counts[4]) {
+  counts[0] = registered, counts[1] = unregistered, counts[2] = pinned_now, counts[3] = managed_now;
+}
+
+int cuDeviceGetCount(int* count) { return *count = 1, 0; }
+int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
+  return (void)device, *flags = 0, *active = is_active, 0;
+}
+int cuDevicePrimaryCtxRetain(void** context, int device) { return (void)device, *context = &is_active, 0; }
+int cuDevicePrimaryCtxRelease_v2(int device) { return (void)device, 0; }
+int cuCtxGetCurrent(void** context) { return *context = NULL, 0; }
+int cuCtxPushCurrent_v2(void* context) { return context == &is_active ? 0 : 1; }
+int cuCtxPopCurrent_v2(void** context) { return *context = &is_active, 0; }
+
+/* A driver allocates and frees meanwhile. */
+static void work(void) {
+  void* volatile some = malloc(1 << 20);
+  free(some);
+}
+int cuMemHostRegister_v2(void* begin, size_t bytes, unsigned flags) {
+  work();
+  if ((size_t)begin % 4096 != 0 || bytes % 4096 != 0 || flags != 1) return 1;
+  return ++registered, 0;
+}
+int cuMemHostUnregister(void* begin) { return (void)begin, ++unregistered, 0; }
+int cuMemHostAlloc(void** begin, size_t bytes, unsigned flags) {
+  (void)flags;
+  *begin = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  *(char*)*begin = 1; /* memory of a driver need not be zero */
+  return ++pinned_now, 0;
+}
+int cuMemFreeHost(void* begin) { return (void)begin, --pinned_now, 0; }
+int cuMemAllocManaged(void** begin, size_t bytes, unsigned flags) {
+  const int error = cuMemHostAlloc(begin, bytes, flags);
+  return --pinned_now, ++managed_now, error;
+}
+int cuMemFree_v2(void* begin) { return (void)begin, --managed_now, 0; }
