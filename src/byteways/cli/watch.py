@@ -84,10 +84,13 @@ def watch(
 def _watch(
     program: Path, command: list[str], folder: Path, memcpy_bytes: int | None, as_json: bool, every: bool
 ) -> int:
+    from byteways.run.shared.library_paths import library_directories
     from byteways.run.shared.simulator import native_folder
+    from byteways.watch.cupti import cupti_files
 
+    cupti = cupti_files(program, library_directories(), os.environ)
     launch = watch_launch(
-        program, folder.absolute(), native_folder(), time.time_ns(), os.environ, memcpy_bytes
+        program, folder.absolute(), native_folder(), time.time_ns(), os.environ, memcpy_bytes, cupti
     )
     for problem in launch.problems:
         say(f"warning: {sentence(problem)}")
