@@ -19,6 +19,8 @@ MEMCPY_VARIABLE = "BYTEWAYS_WATCH_MEMCPY"
 CUPTI_VARIABLE = "BYTEWAYS_WATCH_CUPTI"
 #: By which CUDA's driver loads a library into each program (CUDA driver API, cuInit).
 _INJECTION = "CUDA_INJECTION64_PATH"
+#: By which NCCL, from 2.27 on with this interface, and RCCL load a profiler (NCCL's environment variables).
+_PLUGIN = "NCCL_PROFILER_PLUGIN"
 #: The libraries beside the native core.
 MPI_COLLECTOR = "byteways_watch_mpi.so"
 MEMCPY_COLLECTOR = "byteways_watch_memcpy.so"
@@ -74,14 +76,18 @@ def watch_launch(
 
 
 def _inject(launch: WatchLaunch, library: Path, cupti: Sequence[Path]) -> None:
-    """Lets CUDA's driver load the collector, unless another tool is to be loaded."""
-    taken = launch.environment.get(_INJECTION)
-    if taken and Path(taken).name != library.name:
-        launch.problems.append(Problem("cuda-injection-taken", taken))
-        return
-    launch.environment[_INJECTION] = str(library)
+    """Lets CUDA's driver and NCCL load the collector, unless another tool is to be loaded."""
     launch.environment[CUPTI_VARIABLE] = ":".join(map(str, cupti))
-    launch.collectors += ["cuda"]
+    for variable, collector, problem in (
+        (_INJECTION, "cuda", "cuda-injection-taken"),
+        (_PLUGIN, "nccl", "nccl-profiler-taken"),
+    ):
+        taken = launch.environment.get(variable)
+        if taken and Path(taken).name != library.name:
+            launch.problems.append(Problem(problem, taken))
+        else:
+            launch.environment[variable] = str(library)
+            launch.collectors.append(collector)
 
 
 def _preload(launch: WatchLaunch, program: Path, added: list[Path]) -> None:
