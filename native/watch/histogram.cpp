@@ -121,8 +121,7 @@ void Histogram::add(const Key& key, std::uint64_t count, const Times& times, std
   add_time(*bin, 2, bin->call, times.call);
   add_time(*bin, 4, bin->waiting, times.waiting);
   if (bytes != 0) add_to_time_line(key.what, bytes, at);
-  // Whether it differs is all that is asked.
-  changes_.store(changes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  note_change();
 }
 
 void Histogram::add_to_time_line(What what, std::uint64_t bytes, std::int64_t at) noexcept {

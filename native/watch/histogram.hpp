@@ -86,6 +86,8 @@ class Histogram {
   std::int64_t interval_ns() const { return kFirstInterval << doublings_.load(std::memory_order_relaxed); }
   std::uint64_t changes() const { return changes_.load(std::memory_order_relaxed); }
   std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+  // Whether the number of changes differs is all that is asked.
+  void note_change() noexcept { changes_.store(changes() + 1, std::memory_order_relaxed); }
   void lose(std::uint64_t count) noexcept { lost_.fetch_add(count, std::memory_order_relaxed); }
   // Time of the monotonic clock at which the time line begins.
   void start(std::int64_t at) noexcept { start_.store(at, std::memory_order_relaxed); }

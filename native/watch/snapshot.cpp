@@ -37,7 +37,6 @@ constexpr int kMostFiles = 1000;  // of one process number: programs that replac
 const char* library = "other";
 constinit std::uint16_t collectors[kMostNotes]{}, failures[kMostNotes]{};
 std::atomic<int> world_rank{-1}, world_ranks{-1};
-std::atomic<void (*)()> before_saving{nullptr};
 pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
 sem_t wake;  // of the thread
 std::atomic<bool> end_wanted{false}, end_saved{false};
@@ -341,8 +340,11 @@ bool begin() noexcept {
 
 void name_library(const char* name) noexcept { library = name; }
 void note_collector(std::string_view name) noexcept { note_in(collectors, name); }
-void note_failure(std::string_view code) noexcept { note_in(failures, code); }
-void call_before_saving(void (*act)()) noexcept { before_saving = act; }
+
+void note_failure(std::string_view code) noexcept {
+  note_in(failures, code);
+  histogram().note_change();  // the next snapshot says it, without any operation
+}
 
 void note_rank(int rank, int ranks) noexcept {
   world_rank = rank;
@@ -361,7 +363,6 @@ void save_before_leaving() noexcept {
 void save(bool ended) noexcept {
   // In a child of vfork() the process is another one, and its memory the parent's.
   if (inner::state.load() != 1 || process != getpid()) return;
-  if (void (*const act)() = before_saving.load()) act();
   pthread_mutex_lock(&saving);
   const std::uint64_t changes = histogram().changes();
   if (changes != saved_changes || (ended && !saved_end && (changes != 0 || *file != '\0'))) {

@@ -30,8 +30,6 @@ void note_collector(std::string_view name) noexcept;
 void note_failure(std::string_view code) noexcept;
 // Rank in the world's communicator, and its number of ranks.
 void note_rank(int rank, int ranks) noexcept;
-// Called before each snapshot, to bring what a collector holds back; null for none.
-void call_before_saving(void (*act)()) noexcept;
 
 // Writes the file if anything changed. `ended`: the process is about to end.
 void save(bool ended) noexcept;

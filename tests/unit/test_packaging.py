@@ -26,7 +26,7 @@ SIMULATOR = "byteways/libbyteways_sim.so"
 COPY_LIBRARY = {"byteways/libbyteways_copy.so", "byteways/include/byteways_copy.h"}
 SHIMS = {f"byteways/byteways_mpi_{abi}.so" for abi in ("standard", "mpich", "openmpi")}
 #: What watched programs load.
-COLLECTORS = {f"byteways/byteways_watch_{name}.so" for name in ("mpi", "memcpy", "memory")}
+COLLECTORS = {f"byteways/byteways_watch{name}.so" for name in ("", "_mpi", "_memcpy", "_memory")}
 
 
 def run(*command: str | Path, cwd: Path, path: str | None = None) -> str:

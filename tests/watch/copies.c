@@ -1,10 +1,11 @@
-// Copies of known sizes through the C library's functions, whose addresses keep the compiler from replacing them.
+// Copies of known sizes through the C library's functions, whose addresses keep the compiler from replacing
+// them.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static void* (*volatile copy)(void*, const void*, size_t) = memcpy;
 static void* (*volatile move)(void*, const void*, size_t) = memmove;

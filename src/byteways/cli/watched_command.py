@@ -53,11 +53,14 @@ def observe(
     Raises:
         BytewaysError: It cannot be started.
     """
+    from byteways.run.shared.library_paths import library_directories
     from byteways.run.shared.simulator import native_folder
+    from byteways.watch.cupti import cupti_files
 
     libraries, variables = native_folder(), {**os.environ, **change.variables}
+    cupti = cupti_files(command.program, library_directories(), variables)
     launch = watch_launch(
-        command.program, folder.absolute(), libraries, time.time_ns(), variables, command.memcpy_bytes
+        command.program, folder.absolute(), libraries, time.time_ns(), variables, command.memcpy_bytes, cupti
     )
     change.apply(launch, libraries)
     for problem in launch.problems:

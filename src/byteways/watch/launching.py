@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,9 +15,16 @@ FOLDER_VARIABLE = "BYTEWAYS_WATCH"
 START_VARIABLE = "BYTEWAYS_WATCH_START"
 #: Read by native/watch/memcpy.
 MEMCPY_VARIABLE = "BYTEWAYS_WATCH_MEMCPY"
+#: Read by native/watch/gpu: files of CUPTI, separated by colons.
+CUPTI_VARIABLE = "BYTEWAYS_WATCH_CUPTI"
+#: By which CUDA's driver loads a library into each program (CUDA driver API, cuInit).
+_INJECTION = "CUDA_INJECTION64_PATH"
+#: By which NCCL, from 2.27 on with this interface, and RCCL load a profiler (NCCL's environment variables).
+_PLUGIN = "NCCL_PROFILER_PLUGIN"
 #: The libraries beside the native core.
 MPI_COLLECTOR = "byteways_watch_mpi.so"
 MEMCPY_COLLECTOR = "byteways_watch_memcpy.so"
+GPU_COLLECTOR = "byteways_watch.so"
 
 #: What LD_PRELOAD splits its value at (ld.so(8)).
 _SEPARATORS = re.compile(r"[ :]")
@@ -39,6 +46,7 @@ def watch_launch(
     start_ns: int,
     environment: Mapping[str, str],
     memcpy_bytes: int | None = None,
+    cupti: Sequence[Path] = (),
 ) -> WatchLaunch:
     """Returns the environment for a program.
 
@@ -49,6 +57,7 @@ def watch_launch(
         start_ns: When the time line begins, in ns since 1970.
         environment: The user's; what it has is kept.
         memcpy_bytes: Size from which memcpy and memmove are counted; None: they are not.
+        cupti: Files of CUPTI to try.
     """
     launch = WatchLaunch(dict(environment))
     if outer := environment.get(FOLDER_VARIABLE):
@@ -62,7 +71,23 @@ def watch_launch(
         launch.environment[MEMCPY_VARIABLE] = str(memcpy_bytes)
         launch.collectors += ["memcpy"]
     _preload(launch, program, added)
+    _inject(launch, libraries / GPU_COLLECTOR, cupti)
     return launch
+
+
+def _inject(launch: WatchLaunch, library: Path, cupti: Sequence[Path]) -> None:
+    """Lets CUDA's driver and NCCL load the collector, unless another tool is to be loaded."""
+    launch.environment[CUPTI_VARIABLE] = ":".join(map(str, cupti))
+    for variable, collector, problem in (
+        (_INJECTION, "cuda", "cuda-injection-taken"),
+        (_PLUGIN, "nccl", "nccl-profiler-taken"),
+    ):
+        taken = launch.environment.get(variable)
+        if taken and Path(taken).name != library.name:
+            launch.problems.append(Problem(problem, taken))
+        else:
+            launch.environment[variable] = str(library)
+            launch.collectors.append(collector)
 
 
 def _preload(launch: WatchLaunch, program: Path, added: list[Path]) -> None:

@@ -1,0 +1,158 @@
+// The library that CUDA's driver loads into every program with CUDA_INJECTION64_PATH: it asks CUPTI for
+// records of copies and what belongs to them. It is always a subscriber: without, another client (PyTorch's
+// profiler) would take the callbacks, and both would lose their records.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "watch/gpu/records.hpp"
+#include "watch/histogram.hpp"
+#include "watch/snapshot.hpp"
+
+namespace {
+
+using namespace byteways::watch;
+using namespace byteways::watch::cupti;
+
+// Libraries to try, separated by colons, in their order (src/byteways/watch/launching.py).
+constexpr const char* kLibrariesVariable = "BYTEWAYS_WATCH_CUPTI";
+constexpr const char* kSonames[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+// 1 MiB has some 10,000 records. When as many buffers are full as fit into memory's bound, CUPTI drops
+// records and says how many.
+constexpr std::size_t kBufferBytes = 1 << 20;
+constexpr int kMostBuffers = 32;
+constexpr std::uint32_t kFlushPeriod = 500;  // ms: what a killed program loses besides the last snapshot
+
+Functions cupti_functions{};
+pid_t process = 0;
+std::atomic<int> buffers_out{0};
+
+void request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
+  *most_records = 0;  // as many as fit
+  const bool allowed = buffers_out.fetch_add(1) < kMostBuffers;
+  *buffer = allowed ? static_cast<std::uint8_t*>(std::aligned_alloc(64, kBufferBytes)) : nullptr;
+  *bytes = *buffer == nullptr ? 0 : kBufferBytes;
+  if (*buffer == nullptr) buffers_out.fetch_sub(1);
+}
+
+void complete(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t, std::size_t valid) {
+  if (buffer == nullptr) return;
+  std::uint8_t* record = nullptr;
+  while (valid != 0 && cupti_functions.next_record(buffer, valid, &record) == kSuccess) add_record(record);
+  std::size_t dropped = 0;
+  if (cupti_functions.dropped(context, stream, &dropped) == kSuccess && dropped != 0) {
+    histogram().lose(dropped);
+    note_failure("cupti-dropped");
+  }
+  std::free(buffer);
+  buffers_out.fetch_sub(1);
+}
+
+void ignore(void*, std::uint32_t, std::uint32_t, const void*) {}
+
+template <class Function>
+bool resolve(void* library, Function& function, const char* name) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+bool resolve_all(void* library, Functions& found) {
+  resolve(library, found.flush_period, "cuptiActivityFlushPeriod");
+  resolve(library, found.choose_unified_memory, "cuptiActivityConfigureUnifiedMemoryCounter");
+  return resolve(library, found.get_version, "cuptiGetVersion") &&
+         resolve(library, found.subscribe, "cuptiSubscribe") &&
+         resolve(library, found.unsubscribe, "cuptiUnsubscribe") &&
+         resolve(library, found.register_callbacks, "cuptiActivityRegisterCallbacks") &&
+         resolve(library, found.enable, "cuptiActivityEnable") &&
+         resolve(library, found.flush_all, "cuptiActivityFlushAll") &&
+         resolve(library, found.next_record, "cuptiActivityGetNextRecord") &&
+         resolve(library, found.dropped, "cuptiActivityGetNumDroppedRecords") &&
+         resolve(library, found.get_timestamp, "cuptiGetTimestamp");
+}
+
+constexpr const char* kTaken = "cupti-taken";
+
+// Tries a library; false: the next may do. That another profiler has one is the reason that stays.
+bool subscribed(void* library, const char*& failure) {
+  Functions found{};
+  if (library == nullptr) return false;
+  if (failure != kTaken) failure = "cupti-unusable";
+  if (!resolve_all(library, found)) return false;
+  void* subscriber = nullptr;
+  const int error = found.subscribe(&subscriber, ignore, nullptr);
+  if (error == kOtherSubscriber) failure = kTaken;
+  if (error != kSuccess) return false;
+  cupti_functions = found;
+  if (found.register_callbacks(request, complete) == kSuccess) return true;
+  found.unsubscribe(subscriber);
+  return false;
+}
+
+// The program's own CUPTI, if it is loaded, then those that the launcher found, then the linker's.
+bool find_cupti(const char*& failure) {
+  for (const char* name : kSonames)
+    if (void* const loaded = dlopen(name, RTLD_NOW | RTLD_NOLOAD); subscribed(loaded, failure)) return true;
+  const char* const text = std::getenv(kLibrariesVariable);
+  std::string_view left(text == nullptr ? "" : text);
+  while (!left.empty()) {
+    const std::string path(left.substr(0, left.find(':')));
+    left.remove_prefix(path.size() < left.size() ? path.size() + 1 : left.size());
+    if (!path.empty() && subscribed(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), failure)) return true;
+  }
+  for (const char* name : kSonames)
+    if (subscribed(dlopen(name, RTLD_NOW | RTLD_LOCAL), failure)) return true;
+  return false;
+}
+
+void ask_for_records() {
+  if (cupti_functions.choose_unified_memory != nullptr) {
+    UnifiedMemoryChoice choices[] = {{kAllDevices, kToDevice, 0, 1},
+                                     {kAllDevices, kToHost, 0, 1},
+                                     {kAllDevices, kHostFaults, 0, 1},
+                                     {kAllDevices, kDeviceFaults, 0, 1},
+                                     {kAllDevices, kBetweenDevices, 0, 1}};
+    // A machine without managed memory refuses: then there is nothing to count.
+    if (cupti_functions.choose_unified_memory(choices, std::size(choices)) == kSuccess)
+      cupti_functions.enable(kUnifiedMemory);
+  }
+  for (const Kind kind : {kMemcpy, kPeerCopy, kMemset, kMemory, kSynchronisation})
+    if (cupti_functions.enable(kind) != kSuccess && kind == kMemcpy) note_failure("cupti-unusable");
+  if (cupti_functions.flush_period != nullptr) cupti_functions.flush_period(kFlushPeriod);
+}
+
+void finish() {
+  if (process != getpid()) return;  // a forked child has no driver
+  cupti_functions.flush_all(1);     // also buffers that are not full
+  save(true);
+}
+
+std::int64_t clock_offset() {
+  std::uint64_t time = 0;
+  return cupti_functions.get_timestamp(&time) == kSuccess ? now() - static_cast<std::int64_t>(time) : 0;
+}
+
+}  // namespace
+
+// 1: good, as the driver wants it whatever happened here.
+extern "C" [[gnu::visibility("default")]] int InitializeInjection() {
+  name_library("gpu");
+  if (!is_watching()) return 1;
+  note_collector("cuda");
+  const char* failure = "cupti-missing";
+  if (!find_cupti(failure)) {
+    note_failure(failure);
+    return 1;
+  }
+  std::uint32_t version = 0;
+  cupti_functions.get_version(&version);
+  begin_records(version, clock_offset());
+  process = getpid();
+  ask_for_records();
+  // Before the driver's own end, which was registered earlier.
+  std::atexit(finish);
+  return 1;
+}
