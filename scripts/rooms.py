@@ -85,6 +85,11 @@ ROOMS = (
         ("record", "plan", "topology"),
     ),
     Room(
+        "watch.traces",
+        "traces of other profilers as bins: one reader a format, one registry",
+        ("watch", "imported", "topology"),
+    ),
+    Room(
         "run.shared",
         "what conductor and worker both need: protocol, launchers, health of hosts",
         (*_RECORDED, CORE),

@@ -1,5 +1,5 @@
 """Feeds damaged and hostile files to the readers: suites, machine models, studies, run folders, topologies,
-outputs of other programs.
+outputs of other programs, traces of other profilers.
 
     python validation/fuzz.py --minutes 1
     python validation/fuzz.py --case model:812 --keep finds    # one case again, its files kept
@@ -13,12 +13,14 @@ made again.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import resource
 import select
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -163,6 +165,7 @@ def targets(work: Path) -> list[Target]:
         ),
         Target("topology", topologies, read_topology),
         Target("outputs", outputs_of_programs(), partial(read_foreign, run)),
+        Target("traces", traces_of_profilers(work), read_trace),
     ]
 
 
@@ -174,6 +177,49 @@ def outputs_of_programs() -> list[Files]:
         one for one in sorted(corpus.glob("*/*.*")) if one.suffix in kinds and one.name != "expected.json"
     )
     return [{f"{one.stem}.txt": one.read_bytes()} for one in found]
+
+
+def traces_of_profilers(work: Path) -> list[Files]:
+    """A trace of each format and variant of the corpus: JSON is damaged as data and as text."""
+    corpus = Path(__file__).parents[1] / "tests/watched/traces"
+    found: list[Files] = []
+    for file in sorted(corpus.glob("*/*.*")):
+        if file.suffix == ".sql":
+            made = work / f"{file.stem}.sqlite"
+            with contextlib.closing(sqlite3.connect(made)) as database:
+                database.executescript(file.read_text(encoding="utf-8"))
+            found.append({"trace.sqlite": made.read_bytes()})
+        elif file.name.endswith("_memory_copy_trace.csv"):
+            prefix = file.name.removesuffix("memory_copy_trace.csv")
+            found.append({one.name: one.read_bytes() for one in sorted(file.parent.glob(f"{prefix}*"))})
+        elif file.suffix in (".json", ".jsonl", ".csv") and file.name != "expected.json":
+            content = file.read_bytes()
+            found.append({"trace.txt": content})
+            if file.suffix == ".json" and is_json(content):
+                found.append({"trace.json": content})
+    return found
+
+
+def is_json(content: bytes) -> bool:
+    """Whether a content is a document of JSON: some recorders write what only resembles one."""
+    try:
+        json.loads(content)
+    except ValueError:
+        return False
+    return True
+
+
+def read_trace(folder: Path) -> None:
+    """A trace of another profiler as `watch --import` reads it."""
+    import msgspec
+
+    from byteways.watch.bins import Watched
+    from byteways.watch.traces.collecting import joined
+    from byteways.watch.traces.scan import watched_of_trace
+
+    copies = [*folder.glob("*_memory_copy_trace.csv")]
+    read = watched_of_trace(copies[0] if copies else next(folder.iterdir()))
+    msgspec.json.decode(msgspec.json.encode(joined([read, read])), type=Watched)
 
 
 def read_foreign(run: RunFolder, folder: Path) -> None:
@@ -366,7 +412,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--only", help="one target alone: suite, model, study, run, show, ask, check or topology"
+        "--only",
+        help="one target alone: suite, model, study, run, show, ask, check, topology, outputs or traces",
     )
     parser.add_argument("--case", help="TARGET:NUMBER, to run that one alone and show its traceback")
     parser.add_argument("--keep", type=Path, help="folder for the files of that case")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import codecs
 import json
+import sqlite3
+import tempfile
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -182,7 +185,42 @@ def damaged_csv(random: Random, content: bytes) -> bytes:
     return "".join(lines).encode(errors="replace")
 
 
+def damaged_database(random: Random, content: bytes) -> bytes:
+    """An SQLite database with cells of other types or values, columns renamed, or tables left out."""
+    if random.random() < 0.2:
+        return damaged_bytes(random, content)
+    with tempfile.NamedTemporaryFile(suffix=".sqlite") as file:
+        file.write(content)
+        file.flush()
+        database = sqlite3.connect(file.name)
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for _ in range(random.choice((1, 1, 2, 6))):
+            table = random.choice(tables)
+            columns = [row[1] for row in database.execute(f'PRAGMA table_info("{table}")')]
+            column, change = random.choice(columns), random.random()
+            value = random.choice([each for each in VALUES if not isinstance(each, (list, dict))])
+            if isinstance(value, int) and abs(value) >= 1 << 63:
+                value = str(value)
+            (count,) = database.execute(f'SELECT count(*) FROM "{table}"').fetchone()
+            at = random.randrange(count) if count else 0
+            where = f'WHERE rowid = (SELECT rowid FROM "{table}" LIMIT 1 OFFSET {at})' if change < 0.6 else ""
+            try:
+                if change < 0.9:
+                    database.execute(f'UPDATE OR REPLACE "{table}" SET "{column}" = ? {where}', (value,))
+                elif change < 0.95:
+                    database.execute(f'ALTER TABLE "{table}" RENAME COLUMN "{column}" TO "colour"')
+                elif len(tables) > 1:
+                    database.execute(f'DROP TABLE "{table}"')
+                    tables.remove(table)
+            except sqlite3.Error:  # NULL where none may be
+                continue
+        database.commit()
+        database.close()
+        return Path(file.name).read_bytes()
+
+
 DAMAGE = {
+    ".sqlite": damaged_database,
     ".toml": damaged_toml,
     ".jsonl": damaged_json_lines,
     ".json": lambda random, content: json.dumps(damaged_data(random, json.loads(content))).encode(),

@@ -7,7 +7,7 @@ time gives the ranks' sum); here they are those of all ranks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from byteways.imported.reader import Found
 from byteways.imported.reading import add_hints, add_value, text_of, written
@@ -31,6 +31,42 @@ _FIELDS = (
 )
 
 
+class InspectorOperation(NamedTuple):
+    """An operation of a record, as the inspector writes it."""
+
+    key: str  # of its fields in the document
+    prefix: str  # of the names of these fields
+    name: str
+    ranks: int | None  # of the communicator
+    size_bytes: int | None  # of the caller's count
+    fields: Mapping[str, Any]
+
+
+def operations_of(document: Mapping[str, Any]) -> list[InspectorOperation]:
+    """Returns the operations of one record of the inspector: one, or none of a record of statistics.
+
+    Raises:
+        FormatError: Its parts are no objects.
+    """
+    header, metadata = document["header"], document["metadata"]
+    if not isinstance(header, Mapping) or not isinstance(metadata, Mapping):
+        raise FormatError("'header' or 'metadata' is not an object")
+    ranks = _whole(header.get("n_ranks"), 10**7)
+    return [
+        InspectorOperation(
+            *(key, prefix, text_of(record.get(prefix)), ranks or None),
+            *(_whole(record.get(f"{prefix}_msg_size_bytes"), 2**60), record),
+        )
+        for key, prefix in (("coll_perf", "coll"), ("p2p_perf", "p2p"))
+        if isinstance(record := document.get(key), Mapping)
+    ]
+
+
+def _whole(value: object, below: int) -> int | None:
+    """Returns a whole number from 0 on below a bound; None: it is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < below else None
+
+
 def read_nccl_inspector(document: Mapping[str, Any], line: int) -> Found:
     """Reads one record of the inspector.
 
@@ -38,27 +74,16 @@ def read_nccl_inspector(document: Mapping[str, Any], line: int) -> Found:
         FormatError: Its parts are no objects.
     """
     found = Found("nccl-inspector", line)
-    header, metadata = document["header"], document["metadata"]
-    if not isinstance(header, Mapping) or not isinstance(metadata, Mapping):
-        raise FormatError("'header' or 'metadata' is not an object")
-    if host := text_of(metadata.get("hostname")):
+    operations = operations_of(document)
+    if host := text_of(document["metadata"].get("hostname")):
         add_hints(found, hosts=(host,))
-    for key, prefix in (("coll_perf", "coll"), ("p2p_perf", "p2p")):
-        if isinstance(record := document.get(key), Mapping):
-            _read_record(found, record, key, prefix, header)
+    for operation in operations:
+        _read_record(found, operation)
     return found
 
 
-def _read_record(
-    found: Found, record: Mapping[str, Any], key: str, prefix: str, header: Mapping[str, Any]
-) -> None:
-    name, ranks, size = (
-        text_of(record.get(prefix)),
-        header.get("n_ranks"),
-        record.get(f"{prefix}_msg_size_bytes"),
-    )
-    ranks = ranks if isinstance(ranks, int) and not isinstance(ranks, bool) and 0 < ranks < 10**7 else None
-    size_bytes = size if isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2**60 else None
+def _read_record(found: Found, read: InspectorOperation) -> None:
+    key, prefix, name, ranks, size_bytes, record = read
     if name in _SIZED_BY_RANK and size_bytes is not None:
         size_bytes = None if ranks is None else size_bytes * ranks
     message = prefix == "p2p"

@@ -51,6 +51,7 @@ class Bin(msgspec.Struct, frozen=True, omit_defaults=True):
     bytes: int  # sum over the operations; of a collective as its caller's count says
     size_from: int  # least size of one operation in bytes
     size_to: int  # greatest size; equal to the least while there are bins enough
+    sized: bool = True  # False: what observed the operations does not know their sizes; the three above are 0
     process: int = 0  # index in Watched.processes
     source: End = End()
     destination: End = End()

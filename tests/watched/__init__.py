@@ -1,0 +1,1 @@
+"""What programs moved, as collectors and profilers write it."""
