@@ -31,6 +31,7 @@ from byteways.record.columns import COLUMNS
 from byteways.record.warnings import ADVICE
 from byteways.topology.facts import FACTS
 from byteways.units import format_size
+from byteways.watch.traces.formats import TRACE_FORMATS
 from error_messages import error_messages
 from rooms import CORE, ROOMS, Room, lines_of
 
@@ -244,6 +245,11 @@ def foreign_formats_table() -> str:
     return table(("output", "for example of"), rows)
 
 
+def trace_formats_table() -> str:
+    """A row a format of other profilers' traces."""
+    return table(("trace", "made by"), [(known.says, f"`{known.made_by}`") for known in TRACE_FORMATS])
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "settings": settings_table,
     "recorded": recorded_list,
@@ -266,6 +272,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "filters": filters_list,
     "commands": commands,
     "foreign-formats": foreign_formats_table,
+    "trace-formats": trace_formats_table,
 }
 
 

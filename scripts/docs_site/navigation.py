@@ -41,6 +41,7 @@ NAVIGATION = {
         "guides/audit",
         "guides/watch",
         "guides/other-tools",
+        "guides/traces",
         "guides/python",
         "guides/notebook",
         "guides/scattered-blocks",

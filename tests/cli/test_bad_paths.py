@@ -14,6 +14,7 @@ from tests.imported.write import FOLDER
 from tests.report import sample_run
 from tests.report.run_builder import Builder
 from tests.unprivileged import assert_unprivileged
+from tests.watched.traces.corpus import FOLDER as TRACES
 
 #: Every place for a path (PATH, or TOML for one with this ending); RUN is a good run.
 COMMANDS = """\
@@ -44,6 +45,8 @@ plan PATH
 watch --read PATH
 watch -- PATH
 watch --out PATH -- true
+watch --import PATH
+watch --out PATH --import TRACE
 advise PATH
 compare RUN PATH
 compare PATH RUN
@@ -66,6 +69,7 @@ import OUTPUT --machine h100-x8 --out PATH
 
 
 OUTPUT = str(FOLDER / "nvbandwidth" / "v0.8.json")
+TRACE = str(TRACES / "kineto" / "torch-2.5.json")
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +87,7 @@ def wrong(run: Path, path: Path) -> list[str]:
         "TOML": f"{path}.toml",
         "RUN": str(run),
         "OUTPUT": OUTPUT,
+        "TRACE": TRACE,
     }
     found = []
     for command in COMMANDS:

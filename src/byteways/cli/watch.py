@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _READ = ("byteways", "watch", "--read")
 _USAGE = "byteways watch -- mpiexec -n 4 ./program; byteways watch --read FOLDER"
+_IMPORT_USAGE = "byteways watch --import FILE… --out FOLDER"
 
 
 def watch(
@@ -57,6 +58,12 @@ def watch(
         str | None,
         typer.Option("--memcpy", help="Count memcpy and memmove from this size on: '64KiB'.", metavar="SIZE"),
     ] = None,
+    traces: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--import", help="Read traces of other profilers instead; further ones follow.", metavar="FILE…"
+        ),
+    ] = None,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print all that was seen as JSON, after a command on standard error."),
@@ -64,14 +71,14 @@ def watch(
     every: Annotated[bool, typer.Option("--all", help="Print every row.")] = False,
 ) -> int:
     """Run a program unchanged and say what it moved, how and for how long; exit as the program does."""
+    if traces:
+        if read is not None or memcpy is not None:
+            raise BytewaysError("--import goes with no --read and no --memcpy", hint=_IMPORT_USAGE)
+        return _import([*traces, *(Path(word) for word in command or [])], out, as_json, every)
     if read is not None:
         if command or out is not None or memcpy is not None:
             raise BytewaysError("--read goes with no command and none of its options", hint=_USAGE)
-        found = read_watch_folder(read)
-        echo(_text(found, as_json, every))
-        for problem in found.problems:
-            say(f"warning: {sentence(problem)}")
-        return ExitStatus.GOOD
+        return _print_folder(read, as_json, every)
     if not command:
         raise BytewaysError("no command to watch", hint=_USAGE)
     program = _program(command[0])
@@ -79,6 +86,26 @@ def watch(
     folder = out or _default_folder(program)
     make_folder(folder)
     return _watch(program, command, folder, memcpy_bytes, as_json, every)
+
+
+def _import(traces: list[Path], out: Path | None, as_json: bool, every: bool) -> int:
+    from byteways.cli.watch_import import import_traces
+
+    if option := next((str(trace) for trace in traces if str(trace).startswith("-")), None):
+        what = f"the option {option} comes after the traces"
+        raise BytewaysError(what, hint=f"name --import first: {_IMPORT_USAGE}")
+    folder = import_traces(traces, out)
+    _print_folder(folder, as_json, every)
+    say(f"to see it again: {shlex.join([*_READ, str(folder)])}")
+    return ExitStatus.GOOD
+
+
+def _print_folder(folder: Path, as_json: bool, every: bool) -> int:
+    found = read_watch_folder(folder)
+    echo(_text(found, as_json, every))
+    for problem in found.problems:
+        say(f"warning: {sentence(problem)}")
+    return ExitStatus.GOOD
 
 
 def _watch(

@@ -39,6 +39,8 @@ WATCH_PROBLEMS: Mapping[str, str] = {
     "cupti-unusable": "CUPTI could not be used: GPU copies were not seen",
     "cupti-taken": "another profiler had taken CUPTI in {}: its GPU copies were not seen",
     "cupti-dropped": "CUPTI dropped records of the GPU in {}",
+    "trace-unread": "events or rows that could not be read: {}",
+    "trace-unsized": "of {} operations the trace does not have the sizes: they count without bytes",
     "unknown-problem": "{} (a code of a newer version of byteways)",
 }
 
