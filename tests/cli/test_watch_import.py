@@ -92,7 +92,9 @@ def test_json_and_table_are_printed(tmp_path: Path) -> None:
     [
         ["--import", str(KINETO), str(KINETO)],
         ["--import", str(KINETO), "--read", "W"],
-        ["--import", str(KINETO), str(RCCL), "-o", "W"],
+        ["--import", str(KINETO), "--memcpy", "64KiB"],
+        ["--all", "--import", str(KINETO), str(RCCL), "-o", "W"],
+        ["--import", str(KINETO), str(RCCL), "--colour"],
         ["--import", str(FOLDER / "kineto" / "empty.json")],
         ["--import", "none"],
     ],
@@ -102,6 +104,18 @@ def test_wrong_usage_leaves_nothing(words: list[str], tmp_path: Path) -> None:
     done = byteways(tmp_path, "watch", *words)
     assert done.returncode == 2 and "hint:" in done.stderr
     assert [*tmp_path.iterdir()] == []
+
+
+def test_options_stand_on_either_side(tmp_path: Path) -> None:
+    """A folder or a format that is taken for one more trace."""
+    for words in (
+        ["--import", str(KINETO), str(RCCL), "-o", "W"],
+        ["-o", "V", "--import", str(KINETO), str(RCCL)],
+    ):
+        done = byteways(tmp_path, "watch", *words)
+        assert done.returncode == 0, done.stderr
+    folders = [read_watch_folder(tmp_path / name) for name in ("V", "W")]
+    assert len(folders[0].watched.processes) == len(folders[1].watched.processes) == 2
 
 
 def test_every_trace_of_the_corpus_is_imported_or_refused(tmp_path: Path) -> None:

@@ -58,6 +58,8 @@ COMPLETION = "_BYTEWAYS_COMPLETE"
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 #: Verbs whose last arguments are a command: its options are not the verb's.
 WITH_COMMAND = ("watch",)
+#: Behind it they are files, and options may follow.
+_FILES_FOLLOW = "--import"
 
 
 class VerbGroup(TyperGroup):
@@ -73,7 +75,7 @@ class VerbGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
-        return name, None if command is None else load_verb(str(name)), rest
+        return name, None if command is None else load_verb(str(name), rest), rest
 
 
 def function_of(name: str) -> Any:
@@ -82,9 +84,10 @@ def function_of(name: str) -> Any:
     return getattr(importlib.import_module(f"byteways.cli.{own}"), own)
 
 
-def load_verb(name: str) -> Any:
-    """Returns the command of a verb."""
-    settings = {**_SETTINGS, "allow_interspersed_args": name not in WITH_COMMAND}
+def load_verb(name: str, words: Sequence[str] = ()) -> Any:
+    """Returns the command of a verb, given the words behind it."""
+    interspersed = name not in WITH_COMMAND or list(words[:1]) == [_FILES_FOLLOW]
+    settings = {**_SETTINGS, "allow_interspersed_args": interspersed}
     app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=settings)
     app.command(name)(function_of(name))
     return typer.main.get_command(app)

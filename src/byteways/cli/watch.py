@@ -18,7 +18,7 @@ from byteways.watch.changes import changes_of
 from byteways.watch.folder import make_folder
 
 _READ = ("byteways", "watch", "--read")
-_IMPORT_USAGE = "byteways watch --out FOLDER --import FILE…"
+_IMPORT_USAGE = "byteways watch --import FILE… --out FOLDER"
 
 
 def watch(
@@ -83,9 +83,9 @@ def watch(
     changes = changes_of(settings or (), memories or ())
     running = memcpy is not None or len(changes) > 1
     if traces:
-        if running:
-            raise BytewaysError("--import reads traces, it runs and counts nothing", hint=_IMPORT_USAGE)
-        return _import([*traces, *(Path(word) for word in command or [])], read, out, shown)
+        if read is not None or running:
+            raise BytewaysError("--import goes with no --read and runs nothing", hint=_IMPORT_USAGE)
+        return _import([*traces, *(Path(word) for word in command or [])], out, shown)
     if read is not None:
         if command or out is not None or running:
             raise BytewaysError("--read goes with no command and none of its options", hint=WATCH_USAGE)
@@ -106,14 +106,12 @@ def watch(
     return ended.as_shell
 
 
-def _import(traces: list[Path], read: Path | None, out: Path | None, shown: WatchShown) -> int:
+def _import(traces: list[Path], out: Path | None, shown: WatchShown) -> int:
     from byteways.cli.watch_import import import_traces
 
-    if read is not None:
-        raise BytewaysError("--import goes with no --read", hint=_IMPORT_USAGE)
     if option := next((str(trace) for trace in traces if str(trace).startswith("-")), None):
-        what = f"the option {option} stands behind the traces"
-        raise BytewaysError(what, hint=f"name options before --import: {_IMPORT_USAGE}")
+        what = f"the option {option} comes after the traces"
+        raise BytewaysError(what, hint=f"name --import first: {_IMPORT_USAGE}")
     folder = import_traces(traces, out)
     shown.folder(folder)
     say(f"to see it again: {shlex.join([*_READ, str(folder)])}")

@@ -42,7 +42,8 @@ _WORDS = (
 _KERNEL = re.compile(r"(?:nccl|rccl)(?:Dev)?Kernel_?(\w+)")
 #: Answers about names: a trace has millions of kernels, and hundreds of names.
 _KEPT = 1024
-_ALGORITHMS = ("RING", "TREE", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS_TREE", "NVLS", "PAT")
+#: Names that contain others come first.
+_ALGORITHMS = ("COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS_TREE", "NVLS", "RING", "TREE", "PAT")
 _PROTOCOLS = ("LL128", "LL", "SIMPLE")
 
 

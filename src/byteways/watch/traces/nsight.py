@@ -44,14 +44,17 @@ _CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
 #: Columns of operations that differ from row to row, before those of which a trace has few combinations.
 _COLUMNS = ("start", "end", "correlationId", "bytes")
 _COPY_COLUMNS = (
-    "globalPid",
-    "deviceId",
-    "copyKind",
-    "srcKind",
-    "dstKind",
-    "srcDeviceId",
-    "dstDeviceId",
-    "migrationCause",
+    *(
+        "globalPid",
+        "deviceId",
+        "copyKind",
+        "srcKind",
+        "dstKind",
+        "srcDeviceId",
+        "dstDeviceId",
+        "migrationCause",
+    ),
+    "copyCount",
 )
 
 
@@ -91,6 +94,7 @@ class _Copy(NamedTuple):
     source: End
     destination: End
     detail: tuple[tuple[str, str | int], ...]
+    members: int  # of a batch that is one row
 
 
 class _Reader:
@@ -179,14 +183,19 @@ class _Reader:
 
     def _timed(
         self, table: str, columns: tuple[str, ...]
-    ) -> Iterator[tuple[Row, str | None, int | None, int, int]]:
-        """Yields rows of operations with their call, the time in it, begin, and duration."""
+    ) -> Iterator[tuple[Row, str | None, int | None, int | None, int | None]]:
+        """Yields rows of operations with their call, the time in it, begin, and duration.
+
+        CUPTI writes 0 for both times of an operation that it could not time.
+        """
         previous = None
         for row in self.tables.rows(table, (*_COLUMNS, *columns), calls=_CALLS):
             call, call_ns = self._called(row, previous)
             previous = row
             begin, end = row.values[:2]
-            if isinstance(begin, int) and isinstance(end, int):
+            if begin == end == 0:
+                yield row, call, call_ns, None, None
+            elif isinstance(begin, int) and isinstance(end, int):
                 yield row, call, call_ns, begin, end - begin
             else:
                 self.found.refuse(row.number, "its times are no numbers", table)
@@ -200,10 +209,13 @@ class _Reader:
             kind = kinds.get(row.values[first:last])
             if kind is None:
                 kind = kinds[row.values[first:last]] = self._copy_of(row)
+            size, members = whole(row["bytes"]), kind.members
+            if size is None or size % members:
+                members = 1
             operation = TracedOperation(
                 kind.what,
                 call or kind.named,
-                whole(row["bytes"]),
+                None if size is None else size // members,
                 begin,
                 time,
                 kind.process,
@@ -212,6 +224,7 @@ class _Reader:
                 call_ns=call_ns,
                 beside_kernels=True,
                 detail=kind.detail,
+                count=members,
             )
             self.found.add(operation, row.number, row.table)
 
@@ -225,10 +238,13 @@ class _Reader:
         memories = (self._memory(row, "srcKind"), self._memory(row, "dstKind"))
         ends = copy_ends(letters, memories, devices if letters == ("P", "P") else (own, own))
         named = f"Memcpy {letters[0]}to{letters[1]}" if letters else "Memcpy"
+        if migration:
+            named = "managed memory"
+        members = max(1, whole(row["copyCount"]) or 1)
         cause = _CAUSES.get(row["migrationCause"]) if migration else None
         detail = (("cause", cause),) if cause else ()
         process = self.process(row["globalPid"])
-        return _Copy("migration" if migration else "copy", named, process, *ends, detail)
+        return _Copy("migration" if migration else "copy", named, process, *ends, detail, members)
 
     def _read_sets(self) -> None:
         for row, call, call_ns, begin, time in self._timed(
@@ -291,7 +307,7 @@ class _Reader:
             begin, end = row["start"], row["end"]
             time = end - begin if isinstance(begin, int) and isinstance(end, int) else None
             operation = TracedOperation(
-                *("fault", "gpu-page-fault", 0, whole(begin), time, self.process(row["globalPid"])),
+                *("fault", "GPU page fault", 0, whole(begin), time, self.process(row["globalPid"])),
                 destination=End("managed", self.device(row, "deviceId")),
                 count=whole(row["numberOfPageFaults"]) or 1,
             )
@@ -299,7 +315,7 @@ class _Reader:
         for row in self.tables.rows("CUDA_UM_CPU_PAGE_FAULT_EVENTS", ("start", "globalPid")):
             process = self.process(row["globalPid"])
             fault = TracedOperation(
-                "fault", "cpu-page-fault", 0, whole(row["start"]), None, process, destination=End("managed")
+                "fault", "CPU page fault", 0, whole(row["start"]), None, process, destination=End("managed")
             )
             self.found.add(fault, row.number, row.table)
 

@@ -20,7 +20,7 @@ from byteways.watch.traces.content import lines_of_trace
 RECORDER = "rccl-recorder"
 _BEGINS = re.compile(rb"\s*\{\s*version\s*:\s*\d+")
 _CALL = re.compile(r"\s*(\w+) : \[(.*)")
-_FIELD = re.compile(r"(?<![\w.])([a-z][\w ]*?) : (-?[\w.()]+)")
+_FIELD = re.compile(r"(?<![\w.])([a-z][\w ]{0,40}?) : (-?[\w.()]+)")
 _COUNTS = re.compile(r"sendcounts : \[([\d, ]*)\]")
 #: NAME.PID.HOST.json: the recorder writes neither into the file.
 _FILE = re.compile(r".*\.(\d{1,10})\.([^/]+?)\.json$")
