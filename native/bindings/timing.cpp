@@ -107,8 +107,7 @@ void bind_flow(nb::module_& m) {
       "__init__",
       [](Flow* self, Buffer* source, Buffer* destination, const std::string& executor, std::string interface,
          std::uint64_t size, bool cold, Buffer* second_source, const std::string& partner, const Ranks* ranks,
-         XcclCommunicator* xccl, PeerCommunicator* peers, UcxRank* ucx,
-         std::vector<Flow> others,
+         XcclCommunicator* xccl, PeerCommunicator* peers, UcxRank* ucx, std::vector<Flow> others,
          const nb::kwargs& options) {
         if ((source == nullptr && destination == nullptr) ||
             (ranks == nullptr && (source == nullptr || destination == nullptr)))
@@ -138,11 +137,11 @@ void bind_flow(nb::module_& m) {
         new (self) Flow(std::move(*flow));
       },
       nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>(), nb::keep_alive<1, 10>(),
-      nb::keep_alive<1, 11>(), nb::keep_alive<1, 12>(), nb::keep_alive<1, 13>(), nb::keep_alive<1, 14>(), "source"_a.none(),
-      "destination"_a.none(), "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(), "cold"_a = true,
-      "second_source"_a.none() = nb::none(), "partner"_a = "", "ranks"_a.none() = nb::none(),
-      "xccl"_a.none() = nb::none(), "peers"_a.none() = nb::none(), "ucx"_a.none() = nb::none(), "others"_a = std::vector<Flow>(),
-      "options"_a);
+      nb::keep_alive<1, 11>(), nb::keep_alive<1, 12>(), nb::keep_alive<1, 13>(), nb::keep_alive<1, 14>(),
+      "source"_a.none(), "destination"_a.none(), "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(),
+      "cold"_a = true, "second_source"_a.none() = nb::none(), "partner"_a = "", "ranks"_a.none() = nb::none(),
+      "xccl"_a.none() = nb::none(), "peers"_a.none() = nb::none(), "ucx"_a.none() = nb::none(),
+      "others"_a = std::vector<Flow>(), "options"_a);
 }
 
 void bind_results(nb::module_& m) {

@@ -1,5 +1,6 @@
 // Interfaces of UCX between two ranks, without the library that usually is on top of it: `ucx` (tagged
-// messages in windows), `ucx-ping-pong`, `ucx-put` and `ucx-get`. They are cut as those of MPI (interfaces/mpi).
+// messages in windows), `ucx-ping-pong`, `ucx-put` and `ucx-get`. They are cut as those of MPI
+// (interfaces/mpi).
 #include <algorithm>
 #include <optional>
 
@@ -46,8 +47,7 @@ class UcxMover : public RankMover {
   // A word of one rank to the other, after which the other one sees what came before.
   void tell(bool tells, bool is_told) {
     std::byte mine[kWordOfUcxBytes] = {}, theirs[kWordOfUcxBytes];
-    void* const coming =
-        is_told ? ucx_.start_receive(theirs, sizeof theirs, role_.other, kWordTag) : nullptr;
+    void* const coming = is_told ? ucx_.start_receive(theirs, sizeof theirs, role_.other, kWordTag) : nullptr;
     if (tells) ucx_.wait("ucp_tag_send_nbx", ucx_.start_send(mine, sizeof mine, role_.other, kWordTag));
     ucx_.wait("ucp_tag_recv_nbx", coming);
   }
@@ -106,8 +106,7 @@ class UcxPingPong final : public UcxMover {
     const bool begins = rank() == 0;
     for (std::uint64_t k = 0; k < count; ++k) {
       if (begins) send(from.next());
-      ucx_.wait("ucp_tag_recv_nbx",
-                ucx_.start_receive(to.next(), flow_.size_bytes, role_.other, kMessage));
+      ucx_.wait("ucp_tag_recv_nbx", ucx_.start_receive(to.next(), flow_.size_bytes, role_.other, kMessage));
       if (!begins) send(from.next());
     }
   }

@@ -1,7 +1,7 @@
 // The C functions of UCX's upper interface, UCP. Declared here, so no header is needed.
 //
 // Structures have the beginning that UCP 1.10 gave them (src/ucp/api/ucp.h, ucp_def.h of UCX 1.10.0), which
-// later versions of API 1 only extend: field_mask says which fields count. tests/native/ucx_layout.cpp
+// later versions of API 1 only extend: field_mask says which fields count. tests/mpi/ucx_layout.cpp
 // compares offsets and values with the headers of a newer UCX.
 #pragma once
 #include <cstddef>
@@ -21,7 +21,7 @@ inline constexpr std::uint64_t kThreadMode = 1;                    // UCP_WORKER
 inline constexpr int kSingle = 0;                                  // UCS_THREAD_MODE_SINGLE
 inline constexpr std::uint64_t kRemoteAddress = 1;                 // UCP_EP_PARAM_FIELD_REMOTE_ADDRESS
 inline constexpr std::uint64_t kAddress = 1, kLength = 2;          // UCP_MEM_MAP_PARAM_FIELD_…
-inline constexpr std::uint64_t kTransports = 8;                    // UCP_EP_ATTR_FIELD_TRANSPORTS, since 1.13
+inline constexpr std::uint64_t kTransports = 8;                    // UCP_EP_ATTR_FIELD_TRANSPORTS, since 1.14
 
 struct Table {
   using Status = std::int8_t;

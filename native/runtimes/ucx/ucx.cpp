@@ -5,29 +5,46 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <utility>
 
 namespace byteways {
 namespace {
 
 constexpr const char* kInstall = "pip install libucx-cu13, or set BYTEWAYS_LIBUCP to its libucp.so.0";
+constexpr const char *kSoname = "libucp.so.0", *kLowerSoname = "libucs.so.0", *kChoice = "BYTEWAYS_LIBUCP";
 constexpr unsigned kMostTransports = 32;  // endpoints have at most 16 lanes (UCP_MAX_LANES)
+
+// Whether MPI has loaded another UCX into this process, whose lower libraries would serve this file, too.
+bool is_mixed(const std::filesystem::path& file, LibraryReport& report) {
+  const std::filesystem::path lower = Library::loaded_file(kLowerSoname);
+  std::error_code error;
+  if (lower.empty() || file.empty() ||
+      std::filesystem::equivalent(lower.parent_path(), file.parent_path(), error))
+    return false;
+  report.reason =
+      "this process has loaded " + lower.string() + ", which cannot be mixed with " + file.string();
+  report.hint = "unset BYTEWAYS_LIBUCP to use the UCX of MPI, or start the ranks by --launcher local";
+  return true;
+}
 
 // Opens the library and fills table and report. Returns whether it is usable.
 bool open(const UcxOptions& options, ucx::Table& table, LibraryReport& report) {
   report.library = "ucx";
-  const Library library =
-      Library::open({"libucp.so.0"}, options.directories, "BYTEWAYS_LIBUCP", options.simulator, report);
+  const char* const chosen = std::getenv(kChoice);
+  if (options.simulator.empty() && chosen != nullptr && is_mixed(chosen, report)) return false;
+  const Library library = Library::open({kSoname}, options.directories, kChoice, options.simulator, report);
   if (!library) {
     if (report.hint.empty()) report.hint = kInstall;
     return false;
   }
+  if (options.simulator.empty() && is_mixed(report.path, report)) return false;
   table.bind(library, report);
   if (table.get_version_string) report.version = table.get_version_string();
   unsigned major = 0, minor = 0, release = 0;
   if (table.get_version) table.get_version(&major, &minor, &release);
   if (major != ucx::kApiMajor || minor < ucx::kApiMinor) {
-    report.reason = "found UCX " + report.version + ", which is too old or of another API: 1.10 or later is needed";
+    report.reason = "found UCX " + report.version + ": 1.10 or a later release of API 1 is needed";
     report.hint = kInstall;
     return false;
   }
@@ -126,7 +143,8 @@ std::vector<std::string> UcxRank::transports(int other) const {
   if (table().query_endpoint(endpoint(other), &attributes) != ucx::kOk) return found;
   for (const ucx::Table::Transport& entry : entries) {  // an older library leaves them as they are
     if (entry.transport == nullptr) break;
-    const std::string name = std::string(entry.transport) + "/" + (entry.device == nullptr ? "" : entry.device);
+    const std::string name =
+        std::string(entry.transport) + "/" + (entry.device == nullptr ? "" : entry.device);
     if (std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
   }
   return found;
@@ -158,8 +176,8 @@ UcxMemory::UcxMemory(const UcxRank& rank, const Ranks& ranks, int other, void* d
     if (failed) std::rethrow_exception(failed);
     if (theirs.size() <= sizeof address_) return;
     std::memcpy(&address_, theirs.data(), sizeof address_);
-    rank_->check("ucp_ep_rkey_unpack", rank_->table().unpack_key(rank_->endpoint(other),
-                                                                 theirs.data() + sizeof address_, &key_));
+    rank_->check("ucp_ep_rkey_unpack",
+                 rank_->table().unpack_key(rank_->endpoint(other), theirs.data() + sizeof address_, &key_));
   } catch (...) {
     release();
     throw;

@@ -51,11 +51,11 @@ class UcxRank {
 
   // What is timed is inline. These return at once; a request is to be waited for, nullptr is done.
   void* start_send(const void* data, std::size_t bytes, int to, std::uint32_t kind) const {
-    return started("ucp_tag_send_nbx",
-                   table().send(endpoint(to), data, bytes, tag(rank_, kind), &kPlain));
+    return started("ucp_tag_send_nbx", table().send(endpoint(to), data, bytes, tag(rank_, kind), &kPlain));
   }
   void* start_receive(void* data, std::size_t bytes, int from, std::uint32_t kind) const {
-    return started("ucp_tag_recv_nbx", table().receive(worker_, data, bytes, tag(from, kind), ~0ull, &kPlain));
+    return started("ucp_tag_recv_nbx",
+                   table().receive(worker_, data, bytes, tag(from, kind), ~0ull, &kPlain));
   }
   // Done when a flush is.
   void put(const void* data, std::size_t bytes, int to, std::uint64_t address, ucx::Table::Key key) const {

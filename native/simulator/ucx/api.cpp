@@ -93,7 +93,7 @@ void ucp_get_version(unsigned* major, unsigned* minor, unsigned* release) {
   *minor = byteways::ucx::kApiMinor;
   *release = 0;
 }
-const char* ucp_get_version_string() { return "simulated"; }
+const char* ucp_get_version_string() { return "1.10.0"; }  // the interface that is simulated
 const char* ucs_status_string(Status) { return last_text().c_str(); }
 
 Status ucp_init_version(unsigned, unsigned, const Params*, const void*, Context* context) {

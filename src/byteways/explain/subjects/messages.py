@@ -286,7 +286,8 @@ def latency(index: Index) -> Iterator[Finding]:
         first = smallest.cells[0]
         lead = lead_of(index, first, trips)
         time = time_said(one_way_time(smallest))
-        title = f"{lead}, an {named(first, 1)} of {format_size(size)} takes {time}"
+        article = "a" if library(first).startswith("UCX") else "an"  # an MPI message, an NCCL message
+        title = f"{lead}, {article} {named(first, 1)} of {format_size(size)} takes {time}"
         what = "Half of a round trip" if is_latency(first) else "Completed before the next"
         detail = f"{what}, {paths_of(smallest)}, {memory(first)}{_with(first)}."
         yield finding(
