@@ -3,8 +3,8 @@
     python benchmarks/ucx_peer.py --headers FOLDER [--mpi FOLDER] [--pairs 20] [--best]
 
 `--headers` is the folder that has `ucp/api/ucp.h`: of an installed UCX, or `libucx/include` of the package
-`libucx-cu13`. MPI starts the ranks, and UCX is the one that it has loaded; all else is as in mpi_peer.py. The loop is
-benchmarks/peers/ucx_loop.c.
+`libucx-cu13`. MPI starts the ranks, and UCX is the one that it has loaded; all else is as in mpi_peer.py.
+The loop is benchmarks/peers/ucx_loop.c.
 """
 
 from __future__ import annotations

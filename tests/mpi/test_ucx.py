@@ -63,7 +63,7 @@ def run(folder: Path, *words: str, status: int = 0, **variables: str) -> Sequenc
 
 
 def test_declarations_have_the_layout_of_the_headers() -> None:
-    """Catches a field that lies elsewhere than in UCX's own headers, and a value that means something else."""
+    """Catches a field that lies elsewhere than in UCX's own headers, and a value of another meaning."""
     require_ucx()
     words = ("-std=c++20", "-fsyntax-only", "-Wno-invalid-offsetof", f"-I{NATIVE}", f"-I{FOLDER / 'include'}")
     subprocess.run(["g++", *words, str(Path(__file__).with_name("ucx_layout.cpp"))], check=True)
@@ -89,6 +89,8 @@ def test_ranks_of_mpi_use_the_ucx_that_it_has_loaded(tmp_path: Path) -> None:
     [record] = run(tmp_path, "--launcher", str(jobs.OPEN_MPI.mpiexec), *ONE)
     assert record.status == "measured" and record.evidence is not None
     assert record.evidence.library_version == "1.20.1"
+    libraries = RunFolder(tmp_path / "R").manifest["libraries"]
+    assert [one["version"] for one in libraries if one["library"] == "ucx"] == ["1.20.1"]
 
 
 def test_another_ucx_than_that_of_mpi_is_refused(tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ def test_another_ucx_than_that_of_mpi_is_refused(tmp_path: Path) -> None:
 
 
 def test_ranks_without_a_common_transport(tmp_path: Path) -> None:
-    """Catches ranks that wait for an endpoint that cannot be, and a failure that does not name the setting."""
+    """Catches ranks that wait for an endpoint for ever, and a failure that does not name the setting."""
     require_ucx()
     variables = {"BYTEWAYS_LIBUCP": str(LIBRARY), "UCX_TLS": "self"}
     [record] = run(tmp_path, "--launcher", "local", *ONE, status=1, **variables)

@@ -14,7 +14,9 @@ from byteways.run.shared.ucx_library import ucx_report_of_child
 
 #: A UCX of the year 2020.
 OLD = """
-void ucp_get_version(unsigned* major, unsigned* minor, unsigned* release) { *major = 1; *minor = 9; *release = 0; }
+void ucp_get_version(unsigned* major, unsigned* minor, unsigned* release) {
+  *major = 1; *minor = 9; *release = 0;
+}
 const char* ucp_get_version_string() { return "1.9.0"; }
 """
 

@@ -79,14 +79,11 @@ def gpu_case(pattern: str, *paths: str) -> Case:
         ),
         (
             {"library": "UCX", "library_version": "1.22.0", "transports": ["cma/memory"]},
-            {"library": "UCX", "library_version": "1.22.0", "transports": ["cma/memory"]},
+            {"library": "UCX", "library_version": "1.22.0", "transports": ("cma/memory",)},
         ),
         (
             {"library": "UCX", "library_version": "1.12.1"},
-            {
-                **{"library": "UCX", "library_version": "1.12.1"},
-                **{"transports": None, "transports_unknown": "old-library"},
-            },
+            {"library": "UCX", "library_version": "1.12.1", "transports_unknown": "old-library"},
         ),
         (
             {"call": "ncclGather"},

@@ -81,9 +81,7 @@ def between_ranks(
 
 def one_sided(meaning: str, *options: Option, library: str = "") -> Interface:
     """Returns the row of one-sided transfers between two ranks. `window = 1`: one at a time, as a latency."""
-    return between_ranks(
-        meaning, PAIRS, options=(opt.WINDOW, *options), library=library, one_sided=True
-    )
+    return between_ranks(meaning, PAIRS, options=(opt.WINDOW, *options), library=library, one_sided=True)
 
 
 def application(meaning: str, kernels: tuple[str, ...], pattern: str, *options: Option) -> Interface:

@@ -243,8 +243,8 @@ INTERFACES: Mapping[str, Interface] = {
         counts="round-trip",
         alone=True,
     ),
-    "ucx-put": one_sided("ucp_put_nbx: the sender stores into memory that the receiver has mapped", library=UCX),
-    "ucx-get": one_sided("ucp_get_nbx: the receiver loads from memory that the sender has mapped", library=UCX),
+    "ucx-put": one_sided("ucp_put_nbx: the sender stores into memory that the receiver maps", library=UCX),
+    "ucx-get": one_sided("ucp_get_nbx: the receiver loads from memory that the sender maps", library=UCX),
     "xccl": between_ranks(
         "NCCL or RCCL: messages between two ranks or several pairs, or a collective, one GPU each",
         ("unidirectional", "bidirectional", MULTI_PAIR, *COLLECTIVES),

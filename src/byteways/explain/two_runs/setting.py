@@ -130,7 +130,9 @@ def _cpus(run: Index, case: Case) -> list[str]:
 def _libraries(run: Index, case: Case) -> list[str | None]:
     """Returns the libraries that carry a case between ranks, with versions; None for one not recorded."""
     known = run.manifest.get("libraries") or ()
-    carriers = [kind for kind, used in (("mpi", case.by_mpi), ("ucx", case.by_ucx), ("xccl", case.by_xccl)) if used]
+    carriers = [
+        kind for kind, used in (("mpi", case.by_mpi), ("ucx", case.by_ucx), ("xccl", case.by_xccl)) if used
+    ]
     found: list[str | None] = []
     for kind in carriers:
         versions = {name: version_of(name, known) for name in _LIBRARIES[kind]}

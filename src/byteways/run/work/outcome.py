@@ -188,9 +188,9 @@ def _evidence(noted: EvidenceFields) -> dict[str, Any] | None:
     if noted.call:
         fields["call"] = noted.call
     if noted.transports:
-        fields["transports"] = list(noted.transports)
+        fields["transports"] = tuple(noted.transports)
     elif noted.library == "UCX":
-        fields |= {"transports": None, "transports_unknown": "old-library"}
+        fields["transports_unknown"] = "old-library"
     if noted.fallback.from_:
         fallback = noted.fallback
         fields["fallback"] = {"asked": fallback.from_, "used": fallback.to, "reason": fallback.reason}

@@ -393,7 +393,6 @@ class RankMeasurer(MeasurerOfRanks):
             self._peers[key] = _core.PeerCommunicator(ranks, self.session, device)
         return self._peers[key]
 
-
     def _ucx_rank(self, case: Case, ranks: Ranks, device: str) -> UcxRank:
         """Returns this rank in UCX, with endpoints to the others. Collective as _vendor_ranks() is.
 
