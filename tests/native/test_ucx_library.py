@@ -43,6 +43,17 @@ def test_a_file_that_is_no_such_library_is_named(tmp_path: Path, monkeypatch: py
     assert "pip install libucx-cu13" in _core.ucx_report().hint
 
 
+def test_the_package_comes_before_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a package that was installed, as advised, and is not used because the system has an old UCX."""
+    monkeypatch.delenv("BYTEWAYS_LIBUCP", raising=False)
+    package = tmp_path / "site-packages" / "libucx" / "lib"
+    package.mkdir(parents=True)
+    compiler = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(package / "libucp.so.0")]
+    subprocess.run(compiler, input=OLD, text=True, check=True)
+    report = _core.ucx_report([str(package)])
+    assert (report.version, report.found_by) == ("1.9.0", "Python package")
+
+
 def test_the_simulated_library_has_every_function(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a simulated run that opens the machine's own library."""
     monkeypatch.setenv("BYTEWAYS_LIBUCP", "/nowhere")

@@ -12,7 +12,8 @@ namespace byteways {
 namespace {
 
 constexpr const char* kInstall = "pip install libucx-cu13, or set BYTEWAYS_LIBUCP to its libucp.so.0";
-constexpr const char *kSoname = "libucp.so.0", *kLowerSoname = "libucs.so.0", *kChoice = "BYTEWAYS_LIBUCP";
+constexpr const char *kSoname = "libucp.so.0", *kLowerSoname = "libucs.so.0", *kPackage = "/libucx/lib",
+                     *kChoice = "BYTEWAYS_LIBUCP";
 constexpr unsigned kMostTransports = 32;  // endpoints have at most 16 lanes (UCP_MAX_LANES)
 
 // Whether MPI has loaded another UCX into this process, whose lower libraries would serve this file, too.
@@ -33,7 +34,15 @@ bool open(const UcxOptions& options, ucx::Table& table, LibraryReport& report) {
   report.library = "ucx";
   const char* const chosen = std::getenv(kChoice);
   if (options.simulator.empty() && chosen != nullptr && is_mixed(chosen, report)) return false;
-  const Library library = Library::open({kSoname}, options.directories, kChoice, options.simulator, report);
+  Library library;
+  const bool is_free =
+      options.simulator.empty() && chosen == nullptr && Library::loaded_file(kLowerSoname).empty();
+  std::string broken;
+  // Who installs the package wants it: the system's may be old, and without GPUs.
+  for (const std::string& directory : options.directories)
+    if (is_free && !library && directory.ends_with(kPackage))
+      library = Library::open_file(directory + "/" + kSoname, origin_of(directory), false, report, broken);
+  if (!library) library = Library::open({kSoname}, options.directories, kChoice, options.simulator, report);
   if (!library) {
     if (report.hint.empty()) report.hint = kInstall;
     return false;
