@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,11 +19,13 @@ from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from tests.cli.called import byteways
 from tests.mpi import jobs
+from tests.mpi.test_runs import environment, ranks_of
 
 FOLDER = next((jobs.WHEELS / "ucx").glob("lib/python3*/site-packages/libucx"), jobs.WHEELS / "ucx/libucx")
 LIBRARY = FOLDER / "lib/libucp.so.0"
 NATIVE = Path(__file__).parents[2] / "native"
 
+#: Batches are short: ranks of UCX poll, and where others use the cores each answer takes milliseconds.
 SUITE = """\
 name = "toy"
 title = "Messages and transfers of UCX"
@@ -33,6 +39,7 @@ source = "cpu*:pageable"
 destination = "cpu*:pageable"
 size = ["13B", "64KiB"]
 pairs = "per-link-class"
+options = { batch = 30 }
 
 [[sweep]]
 name = "transfers"
@@ -42,7 +49,7 @@ source = "cpu*:pageable"
 destination = "cpu*:pageable"
 size = ["13B", "64KiB"]
 pairs = "per-link-class"
-options = { window = 3 }
+options = { window = 3, batch = 30 }
 """
 CASES = 2 + 3 * 2 * 2
 #: One case is enough where it fails.
@@ -120,3 +127,30 @@ def test_a_library_that_is_not_there(tmp_path: Path) -> None:
     done = byteways(tmp_path, *words, BYTEWAYS_GPUS="0", BYTEWAYS_LIBUCP=str(tmp_path / "absent.so"))
     assert done.returncode != 0 and "BYTEWAYS_LIBUCP" in done.stderr and "hint:" in done.stderr
     assert not (tmp_path / "R").exists()
+
+
+def test_a_killed_rank_costs_one_case(tmp_path: Path) -> None:
+    """Catches a rank that waits for ever for the answer of one that is gone, and cases lost with it."""
+    require_ucx()
+    (tmp_path / "toy.toml").write_text(SUITE.replace("case_budget_s = 0.02", "case_budget_s = 0.2"))
+    words = ("run", "toy.toml", "--ranks", "2", "--launcher", "local", "--only", "sweep=transfers,size=13B")
+    run = subprocess.Popen(
+        [sys.executable, "-m", "byteways", *words, "--out", "R", "--no-report"],
+        cwd=tmp_path,
+        env={**environment(tmp_path), "BYTEWAYS_LIBUCP": str(LIBRARY)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = tmp_path / "R" / "measurements.jsonl"
+    while run.poll() is None and not (journal.exists() and journal.read_text()):
+        time.sleep(0.02)
+    victims = ranks_of(tmp_path)
+    assert victims, "the run ended before a rank was killed"
+    os.kill(victims[-1], signal.SIGKILL)
+    _, said = run.communicate(timeout=jobs.PATIENCE_S)
+    assert ranks_of(tmp_path) == [] and "Traceback" not in said, said
+    found = RunFolder(tmp_path / "R").records
+    lost = [record for record in found if record.status != "measured"]
+    assert len(found) == 6 and len(lost) <= 1, said
+    assert [record.status for record in lost] == ["lost"] * len(lost)

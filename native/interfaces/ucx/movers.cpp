@@ -42,7 +42,7 @@ class UcxMover : public RankMover {
     evidence.transports = ucx_.transports(role_.other);
     std::string by;
     for (const std::string& transport : evidence.transports) by += (by.empty() ? " by " : ", ") + transport;
-    note_evidence("UCX " + report.version + by + ": " + what);
+    note_evidence("UCX " + report.version + ": " + what + by);
   }
   // A word of one rank to the other, after which the other one sees what came before.
   void tell(bool tells, bool is_told) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtimes/library.hpp"
@@ -70,13 +71,22 @@ class UcxRank {
   void wait(const char* call, void* request) const {
     if (request == nullptr) return;
     std::int8_t status = ucx::kInProgress;
-    while ((status = table().check_status(request)) == ucx::kInProgress) table().progress(worker_);
+    for (int idle = 0; (status = table().check_status(request)) == ucx::kInProgress;) {
+      idle = table().progress(worker_) == 0 ? idle + 1 : 0;
+      if (idle >= kIdleTurns) idle = yielded();
+    }
     table().free_request(request);
     if (status != ucx::kOk) fail(call, status);
   }
 
  private:
   friend class UcxMemory;
+  // So often in vain, some 100 µs, and a waiting rank gives its core to others: the other rank may need it.
+  static constexpr int kIdleTurns = 2000;
+  static int yielded() {
+    std::this_thread::yield();
+    return 0;
+  }
   static constexpr ucx::Table::RequestParam kPlain{};
   static std::uint64_t tag(int sender, std::uint32_t kind) {
     return static_cast<std::uint64_t>(sender) << 32 | kind;
