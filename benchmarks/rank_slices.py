@@ -27,8 +27,10 @@ MOST = 10_000
 #: Nanoseconds of a batch. byteways itself has shorter ones of short operations, whose calls are still cold:
 #: its ranks have just agreed on what comes next.
 BATCH_NS = 2e6
+#: What byteways calls operations of UCX (ucx_peer.py). Puts and gets are flushed one by one.
+_OF_UCX = {"ucx-pong": "ucx-ping-pong", "ucx-window": "ucx", "ucx-put": "ucx-put", "ucx-get": "ucx-get"}
 #: Operations that belong together: messages of a window, and trips of particles, which differ.
-TOGETHER = {"window": 64, "particles": TRIPS}
+TOGETHER = {"window": 64, "ucx-window": 64, "particles": TRIPS}
 
 
 def batch_of(kind: str, operation_ns: float) -> int:
@@ -45,6 +47,9 @@ def case_of(kind: str, size: int, batch: int, *, device: bool = False) -> Case:
     both = (Flow(first, first, "cpu0", others=((second, second),)),)
     if kind in APPLICATIONS:
         return Case(kind, kind, both, size, "warm", options={"columns": 2, "batch": batch})
+    if kind in _OF_UCX:
+        options = {"batch": batch, **({"window": 1} if kind in ("ucx-put", "ucx-get") else {})}
+        return Case(_OF_UCX[kind], "unidirectional", message, size, "warm", options=options)
     interface = "mpi-ping-pong" if kind == "pong" else "mpi"
     if kind == "put":  # the window of one: a flush after each, as in the loop
         options = {"batch": batch, "window": 1}

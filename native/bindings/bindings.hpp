@@ -12,6 +12,7 @@ void bind_timing(nanobind::module_& m);
 void bind_management(nanobind::module_& m);
 void bind_kernels(nanobind::module_& m);
 void bind_mpi(nanobind::module_& m);
+void bind_ucx(nanobind::module_& m);
 void bind_xccl(nanobind::module_& m);
 void bind_direct(nanobind::module_& m);
 }  // namespace byteways

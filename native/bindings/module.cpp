@@ -15,6 +15,7 @@ NB_MODULE(_core, m) {
   byteways::bind_management(m);
   byteways::bind_kernels(m);
   byteways::bind_mpi(m);
+  byteways::bind_ucx(m);
   byteways::bind_xccl(m);
   byteways::bind_direct(m);
 }

@@ -12,6 +12,7 @@
 
 #include "bindings/bindings.hpp"
 #include "interfaces/direct/communicator.hpp"
+#include "runtimes/ucx/ucx.hpp"
 #include "timing/measure.hpp"
 #include "timing/timed_calls.hpp"
 #include "timing/window.hpp"
@@ -106,7 +107,7 @@ void bind_flow(nb::module_& m) {
       "__init__",
       [](Flow* self, Buffer* source, Buffer* destination, const std::string& executor, std::string interface,
          std::uint64_t size, bool cold, Buffer* second_source, const std::string& partner, const Ranks* ranks,
-         XcclCommunicator* xccl, PeerCommunicator* peers, std::vector<Flow> others,
+         XcclCommunicator* xccl, PeerCommunicator* peers, UcxRank* ucx, std::vector<Flow> others,
          const nb::kwargs& options) {
         if ((source == nullptr && destination == nullptr) ||
             (ranks == nullptr && (source == nullptr || destination == nullptr)))
@@ -131,15 +132,16 @@ void bind_flow(nb::module_& m) {
         flow->ranks = ranks;
         flow->xccl = xccl;
         flow->peers = peers;
+        flow->ucx = ucx;
         flow->others = std::move(others);
         new (self) Flow(std::move(*flow));
       },
       nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 8>(), nb::keep_alive<1, 10>(),
-      nb::keep_alive<1, 11>(), nb::keep_alive<1, 12>(), nb::keep_alive<1, 13>(), "source"_a.none(),
-      "destination"_a.none(), "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(), "cold"_a = true,
-      "second_source"_a.none() = nb::none(), "partner"_a = "", "ranks"_a.none() = nb::none(),
-      "xccl"_a.none() = nb::none(), "peers"_a.none() = nb::none(), "others"_a = std::vector<Flow>(),
-      "options"_a);
+      nb::keep_alive<1, 11>(), nb::keep_alive<1, 12>(), nb::keep_alive<1, 13>(), nb::keep_alive<1, 14>(),
+      "source"_a.none(), "destination"_a.none(), "executor"_a, "interface"_a, "size_bytes"_a, nb::kw_only(),
+      "cold"_a = true, "second_source"_a.none() = nb::none(), "partner"_a = "", "ranks"_a.none() = nb::none(),
+      "xccl"_a.none() = nb::none(), "peers"_a.none() = nb::none(), "ucx"_a.none() = nb::none(),
+      "others"_a = std::vector<Flow>(), "options"_a);
 }
 
 void bind_results(nb::module_& m) {
@@ -223,7 +225,8 @@ void bind_results(nb::module_& m) {
       .def_ro("library", &EvidenceFields::library)
       .def_ro("library_version", &EvidenceFields::library_version)
       .def_ro("call", &EvidenceFields::call)
-      .def_ro("fallback", &EvidenceFields::fallback);
+      .def_ro("fallback", &EvidenceFields::fallback)
+      .def_ro("transports", &EvidenceFields::transports);
   nb::class_<Measurement>(m, "Measurement")
       .def_ro("times", &Measurement::times)
       .def_ro("discarded", &Measurement::discarded)

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace byteways {
 
@@ -16,6 +17,7 @@ struct EvidenceFields {
   std::string library, library_version;  // "NCCL", "2.28.9"; empty: none beside MPI
   std::string call;  // of an operation that not every version of the library has as one; empty: all have it
   Fallback fallback;
+  std::vector<std::string> transports;  // of UCX to the other rank: "cma/memory"; empty: unknown, or no UCX
 };
 
 }  // namespace byteways

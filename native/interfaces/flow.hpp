@@ -14,6 +14,7 @@
 namespace byteways {
 
 class PeerCommunicator;  // interfaces/direct/communicator.hpp
+class UcxRank;           // runtimes/ucx/ucx.hpp
 
 inline constexpr std::uint64_t kWord = sizeof(std::uint64_t);  // bytes of a word of the data pattern
 
@@ -34,6 +35,7 @@ struct Flow {
   const Ranks* ranks = nullptr;       // those that take part; null: one process
   XcclCommunicator* xccl = nullptr;   // the same ranks in the vendor's library, one GPU each; else null
   PeerCommunicator* peers = nullptr;  // the same ranks by peer memory, one GPU each; else null
+  UcxRank* ucx = nullptr;             // the same ranks in UCX; else null
   // Launch mode `single`: the flows of the other ranks, for which the same thread calls (single_thread.hpp).
   std::vector<Flow> others;
   unsigned sharing = 1;  // concurrent flows of this executor: each kernel leaves room for the others

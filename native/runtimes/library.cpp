@@ -105,6 +105,13 @@ Library Library::open(const std::vector<std::string>& sonames, const std::vector
   return library;
 }
 
+std::string Library::loaded_file(const std::string& soname) {
+  void* handle = dlopen(soname.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (handle == nullptr) return {};
+  dlclose(handle);  // it stays loaded, so that its handle stays valid
+  return loaded_path(handle, soname);
+}
+
 void* Library::symbol(const char* name) const { return handle_ == nullptr ? nullptr : dlsym(handle_, name); }
 
 std::string release_of(const std::string& path) {

@@ -37,6 +37,8 @@ class Library {
   // unless the file is simply not there or `broken` has a reason already.
   static Library open_file(const std::string& name, const std::string& found_by, bool global,
                            LibraryReport& report, std::string& broken);
+  // The file of this name that the process has loaded; empty without one.
+  static std::string loaded_file(const std::string& soname);
   void* symbol(const char* name) const;  // nullptr when missing
   explicit operator bool() const { return handle_ != nullptr; }
 

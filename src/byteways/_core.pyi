@@ -84,6 +84,7 @@ class Flow:
         ranks: Ranks | None = None,
         xccl: XcclCommunicator | None = None,
         peers: PeerCommunicator | None = None,
+        ucx: UcxRank | None = None,
         others: Sequence[Flow] = (),
         **options: int | str,
     ) -> None: ...
@@ -203,6 +204,7 @@ class EvidenceFields:
     library_version: str
     call: str  # of an operation that not every version of the library has as one; empty: all have it
     fallback: Fallback
+    transports: list[str]  # of UCX to the other rank: "cma/memory"; empty: unknown, or no UCX
 
 class Measurement:
     samples_ns: list[float]
@@ -325,6 +327,36 @@ class ThreadRanks(Ranks):
     def leave(self, cause: str) -> None:
         """This rank takes part no longer: the verbs of the others raise and name rank and cause."""
 
+class Ucx:
+    """UCX, the transport below MPI, found and opened.
+
+    Args:
+        directories: Folders where it may lie, beside those of the dynamic linker.
+        simulator: The simulator's library, on a simulated machine.
+
+    Raises:
+        UnsupportedError: There is none that can be used; the text has the reason.
+    """
+
+    def __init__(self, directories: Sequence[str] = (), simulator: str = "") -> None: ...
+    @property
+    def report(self) -> LibraryReport: ...
+
+class UcxRank:
+    """A rank in UCX, with an endpoint to each of the others. Making one is collective.
+
+    Args:
+        device: Whose memory this rank sends.
+
+    Raises:
+        UnsupportedError: No transport joins the ranks.
+        Error: The library refuses, with its words.
+    """
+
+    def __init__(self, library: Ucx, ranks: Ranks, session: Session, device: str) -> None: ...
+    def transports(self, other: int) -> list[str]:
+        """What the endpoint to another rank uses: "cma/memory"; empty: the library does not say."""
+
 class Xccl:
     """NCCL or RCCL, the vendors' libraries of collectives with one interface, found and opened.
 
@@ -384,6 +416,7 @@ class PeerCommunicator:
     def all(session: Session, devices: Sequence[str]) -> list[PeerCommunicator]:
         """Returns the ranks of all these GPUs, in order, for one thread."""
 
+def ucx_report(directories: Sequence[str] = (), simulator: str = "") -> LibraryReport: ...
 def xccl_report(vendor: str, directories: Sequence[str] = (), simulator: str = "") -> LibraryReport:
     """What was found of NCCL ("cuda") or RCCL ("hip")."""
 

@@ -110,6 +110,7 @@ SETTINGS = (
     ),
     Setting("BYTEWAYS_LIBNCCL", "path of the NCCL library", "dynamic linker, Python packages, PyTorch's"),
     Setting("BYTEWAYS_LIBRCCL", "path of the RCCL library", "dynamic linker, Python packages, PyTorch's"),
+    Setting("BYTEWAYS_LIBUCP", "path of UCX's libucp.so.0", "loaded by MPI, Python package, dynamic linker"),
 )
 
 #: Instruction sets that the host's loops are compiled for (native/runtimes/host/isa.hpp), and the flags in

@@ -144,6 +144,19 @@ def test_puts_and_gets_are_tried_by_themselves() -> None:
     assert failing.refusal(get) == "it failed"
 
 
+def test_ucx_is_tried_apart_from_mpi() -> None:
+    """Catches memory of GPUs that UCX gets untried, or that it is refused because MPI did not take it."""
+    found = LibraryMemorySupport()
+    names = ("ucx", "ucx-put", "ucx-get")
+    ucx, put, get = (replace(message(), interface=name) for name in names)
+    try_out(found, message(), "it failed")
+    assert all(map(found.untried, (ucx, put, get)))
+    try_out(found, ucx, None)
+    assert found.refusal(ucx) is None and found.untried(put)
+    crashed = {"status": "failed", "reason": "it said so", "reason_fields": {"call": "ucp_put_nbx"}}
+    assert failed_in_library(put, crashed)
+
+
 @pytest.mark.parametrize(
     ("case", "needed"),
     [

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from byteways.run.shared.mpi_wheels import usable_wheels
+from byteways.run.shared.ucx_library import ucx_report_of_child
 from tests.mpi import jobs
 
 pytestmark = pytest.mark.gpu
@@ -79,14 +80,16 @@ pairs = "per-link-class"
 cache = "warm"
 size = ["8B", "8KiB", "64MiB"]
 """
+#: The same by UCX, without MPI.
+BY_UCX = BY_PACKAGES.replace('["mpi", "mpi-put", "mpi-get"]', '["ucx", "ucx-put", "ucx-get"]')
 #: Messages between GPUs and within one differ by less, slow pairs by 70 and more.
 OF_THE_FASTEST = 1 / 10
 
 
-def records_of(suite: str, folder: Path) -> list[dict[str, Any]]:
+def records_of(suite: str, folder: Path, *more: str) -> list[dict[str, Any]]:
     """Runs a suite between two ranks into `folder`/R; returns its records."""
     (folder / "toy.toml").write_text(suite)
-    words = ["run", "toy.toml", "--ranks", "2", "--out", "R", "--no-report"]
+    words = ["run", "toy.toml", "--ranks", "2", "--out", "R", "--no-report", *more]
     command = [sys.executable, "-m", "byteways", *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -138,3 +141,20 @@ def test_two_packages_send_device_memory(tmp_path: Path) -> None:
     assert mpi["ucx"]["preloaded"]
     tried = {one["operation"]: one["taken"] for one in run["memory_trials"]}
     assert tried == {"message": True, "mpi-put": True, "mpi-get": True}
+
+
+@pytest.mark.skipif(not ucx_report_of_child()["usable"], reason="no UCX")
+@pytest.mark.skipif(not Path("/dev/nvidia1").exists(), reason="one GPU")
+def test_ucx_sends_device_memory_or_a_trial_says_why_not(tmp_path: Path) -> None:
+    """Catches memory that UCX gets without a trial, and a refusal without its reason."""
+    records = records_of(BY_UCX, tmp_path, "--launcher", "local")
+    assert len(records) == 9
+    run = json.loads((tmp_path / "R" / "run.json").read_text())
+    tried = {one["operation"]: one["taken"] for one in run["memory_trials"]}
+    operations = {"ucx": "message", "ucx-put": "ucx-put", "ucx-get": "ucx-get"}
+    for one in records:
+        if tried["message"] and tried[operations[one["interface"]]]:
+            assert one["status"] == "measured" and one["verified"], one
+            assert {"transports", "transports_unknown"} & set(one["evidence"])
+        else:
+            assert one["status"] == "skipped" and one["reason"], one

@@ -63,9 +63,11 @@ class Ranks:
 
         def measure(rank: int, session: _core.Session, mpi: _core.Mpi) -> Any:
             source, destination = (self.buffer(session, "cpu0", "pageable", size) for _ in range(2))
-            flow = _core.Flow(
-                source, destination, "cpu0", interface, size, ranks=mpi.world, operation=operation, **words
-            )
+            ucx = None
+            if interface.startswith("ucx"):
+                ucx = _core.UcxRank(_core.Ucx([], self.machine[0]), mpi.world, session, "cpu0")
+            words_of_flow = {"ranks": mpi.world, "ucx": ucx, "operation": operation, **words}
+            flow = _core.Flow(source, destination, "cpu0", interface, size, **words_of_flow)
             found = session.measure([flow], options(), _core.RankTeam(mpi.world))
             return [found.samples_ns, found.batch, found.verified]
 

@@ -25,6 +25,7 @@ NOTED = SimpleNamespace(
     library_version="",
     call="",
     fallback=SimpleNamespace(from_="", to="", reason=""),
+    transports=[],
 )
 
 
@@ -75,6 +76,14 @@ def gpu_case(pattern: str, *paths: str) -> Case:
         (
             {"library": "NCCL", "library_version": "2.28.3"},
             {"library": "NCCL", "library_version": "2.28.3"},
+        ),
+        (
+            {"library": "UCX", "library_version": "1.22.0", "transports": ["cma/memory"]},
+            {"library": "UCX", "library_version": "1.22.0", "transports": ("cma/memory",)},
+        ),
+        (
+            {"library": "UCX", "library_version": "1.12.1"},
+            {"library": "UCX", "library_version": "1.12.1", "transports_unknown": "old-library"},
         ),
         (
             {"call": "ncclGather"},

@@ -40,6 +40,8 @@ ALLREDUCE = Case(
 )
 
 GPUS = tuple(Buffer(f"gpu{rank}", "device", rank=rank) for rank in range(2))
+BY_UCX = Case("ucx", "unidirectional", (Flow(*RANKS, "cpu0"),), MIB, "warm")
+
 IN_A_WINDOW = Case(
     *("xccl", "allgather", (Flow(GPUS[0], GPUS[0], "gpu0", others=((GPUS[1], GPUS[1]),)),), MIB, "warm"),
     {"registration": "window"},
@@ -64,6 +66,7 @@ UNKNOWN_MEMORY = (
         (H200X4, within(case("copy", "gpu0:device", "gpu1:device", "gpu0"), HSA_XNACK="1")),  # nobody says
         (TWO_CORES, within(ALLREDUCE, UCX_TLS="sm", OMPI_MCA_coll_tuned_allreduce_algorithm="3")),
         (TWO_CORES, within(ALLREDUCE, OMP_NUM_THREADS="2")),
+        (TWO_CORES, within(BY_UCX, UCX_TLS="sm")),
         (COHERENT, case("kernel", "cpu0:registered@gpu0", "gpu1:device", "gpu1")),
         (H200X4, case("copy", "gpu0:pool@gpu1", "gpu0:device@gpu1", "gpu0")),
         (TWO_DOMAINS, case("copy", "cpu0:pinned@cpu1", "cpu0:write-combined@gpu0", "gpu0")),
@@ -176,6 +179,7 @@ REFUSED = [
         within(ALLREDUCE, NCCL_ALGO="Ring"),
         "NCCL_ALGO is read by NCCL and RCCL, which mpi does not use",
     ),
+    (TWO_CORES, within(BY_UCX, OMPI_MCA_pml="ob1"), "OMPI_MCA_pml is read by MPI, which ucx does not use"),
     (
         H200X4,
         within(case("copy", "gpu0:device", "gpu1:device", "gpu0"), UCX_TLS="sm"),

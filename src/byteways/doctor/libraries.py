@@ -12,6 +12,7 @@ from byteways.topology.unusable_gpus import LIBRARY_VENDORS
 #: Optional libraries and the cases that need them.
 OPTIONAL_LIBRARIES = {
     "mpi": "cases of several processes",
+    "ucx": "the interfaces of UCX",
     **dict.fromkeys(("nccl", "rccl"), "the interfaces xccl and xccl-ping-pong"),
 }
 #: Number of searched names printed; --json has all.

@@ -15,7 +15,7 @@ from typing import Any
 
 from byteways.plan.applications import OF_XCCL
 from byteways.plan.case_path import path_of, places
-from byteways.plan.interface_rows import BARRIER
+from byteways.plan.interface_rows import BARRIER, UCX
 from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES, MULTI_PAIR
 from byteways.plan.options import LAUNCH, TRANSPORT
 
@@ -257,6 +257,11 @@ class Case:
     def by_mpi(self) -> bool:
         """Whether MPI carries its data, or the small messages among them, as they are in memory."""
         return INTERFACES[self.interface].between == "mpi" and self.transport in ("", "mpi", "hybrid")
+
+    @property
+    def by_ucx(self) -> bool:
+        """Whether UCX carries it, without MPI."""
+        return INTERFACES[self.interface].between == UCX
 
     def interface_of(self, flow: Flow) -> str:
         return flow.interface or self.interface

@@ -6,10 +6,10 @@ from byteways.plan.interfaces import INTERFACES, is_memory_step, metric_of, move
 
 #: In the order in which they are shown.
 ERROR_CATEGORIES = (
-    *("copies", "kernels", "cores", "prefetches", "latencies", "calls", "MPI", "NCCL and RCCL"),
+    *("copies", "kernels", "cores", "prefetches", "latencies", "calls", "MPI", "UCX", "NCCL and RCCL"),
     *("direct collectives", "applications"),
 )
-_OF_LIBRARIES = {"mpi": "MPI", "xccl": "NCCL and RCCL", "direct": "direct collectives"}
+_OF_LIBRARIES = {"mpi": "MPI", "ucx": "UCX", "xccl": "NCCL and RCCL", "direct": "direct collectives"}
 
 
 def error_category(interface: str, executor: str) -> str:

@@ -120,7 +120,7 @@ DRIVER_START_S, FURTHER_GPU_S = 1.5, 0.45
 #: H100 and H200: examples/h100x2-ranks, h100x4, h200x2-ranks); the next process of the run starts as any.
 RANK_START_S = 1.5
 #: What ranks add to the fixed time of a case, which they agree on step by step: by MPI, or within a host.
-RANKS_FIXED_S = {"mpi": 0.05, "xccl": 0.03, "direct": 0.03}
+RANKS_FIXED_S = {"mpi": 0.05, "ucx": 0.05, "xccl": 0.03, "direct": 0.03}
 
 
 def library_of_gpu_ranks(case: Case) -> str:

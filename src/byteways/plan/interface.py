@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from byteways.plan.options import COMMON_OPTIONS, SYNC, Option
+from byteways.plan.options import COMMON_OPTIONS, Option
 
 #: Byte count that includes every array read or written, as in STREAM.
 READ_WRITE = "read+write"
@@ -46,7 +46,9 @@ class Interface:
     partner: bool = False  # a second device responds, written `partner` in a suite
     worker: str = "native"  # the kind of worker that measures it: other libraries run in separate processes
     refused: str = ""  # message for an unsupported kind of executor; empty: default of refusal()
-    library: str = ""  # what implements it besides MPI: "xccl", NCCL or RCCL; "direct", our own kernels
+    #: What implements it besides MPI: "xccl", NCCL or RCCL; "ucx"; "direct", our own kernels.
+    library: str = ""
+    one_sided: bool = False  # one rank moves the bytes by its calls, into or out of the other's memory
     front_end_of: str = ""  # the interface whose call it makes on the user's behalf
     needs: str = ""  # property that the executing device must be known to have; empty: none
     # For planning: bytes/s of one CPU thread, whether it uses all cores of a domain, and seconds per call.
@@ -66,13 +68,8 @@ class Interface:
 
     @property
     def between(self) -> str:
-        """What carries it from rank to rank: "mpi", "xccl" or "direct"; empty within one process."""
+        """What carries it from rank to rank: "mpi", "xccl", "ucx" or "direct"; empty within one process."""
         return (self.library or "mpi") if self.between_ranks else ""
-
-    @property
-    def one_sided(self) -> bool:
-        """Whether one rank moves the bytes by calls of its own, into or out of the other's memory."""
-        return SYNC in self.options
 
     @property
     def walks(self) -> bool:

@@ -9,6 +9,10 @@ from byteways.plan.interface import READ_WRITE, Interface
 from byteways.plan.options import Option
 
 BARRIER = "barrier"
+#: Patterns of messages between two ranks.
+PAIRS = ("unidirectional", "bidirectional")
+#: The transport below MPI, as a library of its own.
+UCX = "ucx"
 #: Category of allocation, release and opening of memory; the other categories are those of schieffer2025.
 MEMORY_CATEGORY = "memory"
 
@@ -47,16 +51,18 @@ def between_ranks(
     counts: str = "per-direction",
     alone: bool = False,
     library: str = "",
+    one_sided: bool = False,
     kernels: tuple[str, ...] = (),
 ) -> Interface:
-    """Returns the row of an interface of MPI or, with `library`, of one that needs GPUs: NCCL and RCCL, or
-    our own kernels.
+    """Returns the row of an interface of MPI or, with `library`, of another one: NCCL and RCCL, or our own
+    kernels, need GPUs; UCX moves memory of both kinds of device.
     """
     moves = BARRIER not in patterns
+    on_cpus = library in ("", UCX)
     return Interface(
         "message passing",
         meaning,
-        {"gpu": kernels} if library else {"cpu": (), "gpu": ()},
+        {"cpu": (), "gpu": ()} if on_cpus else {"gpu": kernels},
         (*options, opt.RANK_ORDER),
         figure=figure,
         counts=counts,
@@ -65,18 +71,17 @@ def between_ranks(
         by_call=True,
         worker="ranks",
         library=library,
+        one_sided=one_sided,
         between_ranks=patterns,
         in_place=in_place,
-        cpu_bytes_per_s=4e9 if moves and not library else 0,
-        refused=CPU_REFUSAL if library else "",
+        cpu_bytes_per_s=4e9 if moves and on_cpus else 0,
+        refused="" if on_cpus else CPU_REFUSAL,
     )
 
 
-def one_sided(meaning: str) -> Interface:
-    """Returns the row of one-sided transfers of MPI between two ranks. `window = 1`: one at a time, as a
-    latency.
-    """
-    return between_ranks(meaning, ("unidirectional", "bidirectional"), options=(opt.WINDOW, opt.SYNC))
+def one_sided(meaning: str, *options: Option, library: str = "") -> Interface:
+    """Returns the row of one-sided transfers between two ranks. `window = 1`: one at a time, as a latency."""
+    return between_ranks(meaning, PAIRS, options=(opt.WINDOW, *options), library=library, one_sided=True)
 
 
 def application(meaning: str, kernels: tuple[str, ...], pattern: str, *options: Option) -> Interface:

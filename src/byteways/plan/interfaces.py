@@ -20,6 +20,8 @@ from byteways.plan.interface_rows import (
     MEMORY_CATEGORY,
     MIXED_BLOCKS,
     OF_CALLS,
+    PAIRS,
+    UCX,
     application,
     between_ranks,
     one_sided,
@@ -222,11 +224,27 @@ INTERFACES: Mapping[str, Interface] = {
         counts="round-trip",
         alone=True,
     ),
-    "mpi-put": one_sided("MPI_Put: the sender stores into memory that the receiver has exposed"),
-    "mpi-get": one_sided("MPI_Get: the receiver loads from memory that the sender has exposed"),
+    "mpi-put": one_sided("MPI_Put: the sender stores into memory that the receiver has exposed", opt.SYNC),
+    "mpi-get": one_sided("MPI_Get: the receiver loads from memory that the sender has exposed", opt.SYNC),
     "mpi-barrier": between_ranks(
         "MPI's barrier", (BARRIER,), options=(opt.TIMING,), figure="time", counts="call", alone=True
     ),
+    "ucx": between_ranks(
+        "UCX, the transport below MPI: tagged messages in windows between two ranks",
+        PAIRS,
+        options=(opt.WINDOW,),
+        library=UCX,
+    ),
+    "ucx-ping-pong": between_ranks(
+        "latency: a tagged message of UCX to another rank and back",
+        ("unidirectional",),
+        library=UCX,
+        figure="latency",
+        counts="round-trip",
+        alone=True,
+    ),
+    "ucx-put": one_sided("ucp_put_nbx: the sender stores into memory that the receiver maps", library=UCX),
+    "ucx-get": one_sided("ucp_get_nbx: the receiver loads from memory that the sender maps", library=UCX),
     "xccl": between_ranks(
         "NCCL or RCCL: messages between two ranks or several pairs, or a collective, one GPU each",
         ("unidirectional", "bidirectional", MULTI_PAIR, *COLLECTIVES),

@@ -23,8 +23,8 @@ NOT_AS_ASKED = "not-as-asked"
 WORKER_LOST = "worker-lost"
 NO_ANSWER = "no-answer"
 
-#: How the names of a library's calls begin: of NCCL and RCCL, of MPI.
-CALLS_OF_LIBRARIES = {"xccl": "nccl", "mpi": "MPI_"}
+#: How the names of a library's calls begin: of NCCL and RCCL, of MPI, of UCX.
+CALLS_OF_LIBRARIES = {"xccl": "nccl", "mpi": "MPI_", "ucx": "ucp_"}
 
 #: What codes mean that belong to no rule.
 MEANINGS: Mapping[str, str] = {

@@ -6,7 +6,7 @@ and the result would be mistaken for the effect of a setting.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -29,6 +29,7 @@ class Reader:
     library: str  # "mpi" or "xccl", as interfaces between ranks name theirs; empty: a runtime
     name: str  # that users know
     variables: tuple[str, ...]  # globs
+    below: tuple[str, ...]  # those of them that UCX reads, below MPI or without it
     pageable_access: Mapping[str, str]  # settings with which kernels may access plain host memory
     moves_by_touch: Mapping[str, str]  # the setting required for kernels to migrate managed pages
 
@@ -43,6 +44,7 @@ def readers() -> tuple[Reader, ...]:
             entry.get("library", ""),
             entry["name"],
             tuple(entry["variables"]),
+            tuple(entry.get("below", ())),
             entry.get("pageable_access", {}),
             entry.get("moves_by_touch", {}),
         )
@@ -61,6 +63,12 @@ def reader_of(variable: str) -> Reader | None:
         if any(fnmatchcase(variable, glob) for glob in reader.variables):
             return reader
     return None
+
+
+def is_read_by(variable: str, reader: Reader, libraries: Container[str]) -> bool:
+    """Whether one of the libraries between ranks reads the variable, which is one of the reader's."""
+    below = any(fnmatchcase(variable, glob) for glob in reader.below)
+    return reader.library in libraries or (below and "ucx" in libraries)
 
 
 def unread_by(version: str, environment: Mapping[str, str]) -> str:

@@ -20,4 +20,7 @@ class EvidenceFields(msgspec.Struct, frozen=True, omit_defaults=True):
     library: str | None = None  # "NCCL", "RCCL"
     library_version: str | None = None
     fallback: Fallback | None = None
+    #: Of UCX to the other rank: "cma/memory"; None: the library does not say.
+    transports: tuple[str, ...] | None = None
+    transports_unknown: str | None = None  # why: "old-library", UCX before 1.14
     call: str | None = None  # "ncclAlltoAll", or "ncclSend and ncclRecv" where the library lacks that

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 #: Libraries that carry messages and collectives between ranks, as manifests and as people name them.
-RANK_LIBRARIES = {"mpi": "MPI", "nccl": "NCCL", "rccl": "RCCL"}
+RANK_LIBRARIES = {"mpi": "MPI", "ucx": "UCX", "nccl": "NCCL", "rccl": "RCCL"}
 
 
 def uses(library: str, libraries: Iterable[Mapping[str, Any]]) -> bool:

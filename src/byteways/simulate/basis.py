@@ -22,6 +22,8 @@ from byteways.simulate.model import ASSUMED_SOURCE, FITTED_SOURCE, NOMINAL, Mach
 LINKS_BETWEEN_HOSTS = ("nic", "network")
 #: A number counts if this change of it, relative to it, moves a value by more than that part.
 CHANGE, MOVED = 0.2, 0.01
+#: What the flags of direct collectives cost was never fitted to one, and UCX takes the numbers of MPI.
+_NEVER_FITTED = ("direct", "ucx")
 #: AMD's runtime copies up to this size between GPUs by kernels (ROC_P2P_SDMA_SIZE, in KiB).
 BLIT_UP_TO_BYTES = 2**20
 #: End of the keys that are times.
@@ -40,8 +42,8 @@ _WAYS = ("local", "peer-read", "peer-write", "host-read", "host-write")
 def rests_on(case: Case, model: MachineModel) -> list[str]:
     """Returns which of `assumed`, `fitted`, `nominal` (published) the case's numbers are, in this order."""
     kinds = {model.facts[key].kind for key in numbers_behind(case, model)}
-    if any(INTERFACES[case.interface_of(flow)].library == "direct" for flow in case.flows):
-        kinds.add(ASSUMED_SOURCE)  # what its flags cost was never fitted to such a collective
+    if any(INTERFACES[case.interface_of(flow)].library in _NEVER_FITTED for flow in case.flows):
+        kinds.add(ASSUMED_SOURCE)
     return [kind for kind in (ASSUMED_SOURCE, FITTED_SOURCE, NOMINAL) if kind in kinds]
 
 

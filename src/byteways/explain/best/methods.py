@@ -20,7 +20,11 @@ from byteways.topology.model import Topology, runtime_of
 #: What a vendor's batched copy call is named.
 _BATCHED: Mapping[str, str] = {"CUDA": "cudaMemcpyBatchAsync", "HIP": "hipMemcpyBatchAsync"}
 #: Calls that carry messages, by library.
-_MESSAGES: Mapping[str, str] = {"mpi": "MPI_Isend and MPI_Irecv", "xccl": "ncclSend and ncclRecv"}
+_MESSAGES: Mapping[str, str] = {
+    "mpi": "MPI_Isend and MPI_Irecv",
+    "ucx": "ucp_tag_send_nbx and ucp_tag_recv_nbx",
+    "xccl": "ncclSend and ncclRecv",
+}
 #: What the calls of each library begin with.
 _PREFIX: Mapping[str, str] = {"mpi": "MPI_", "xccl": "nccl"}
 #: What a kernel does, by the end that issues it.

@@ -20,7 +20,7 @@ ISSUED_BY = {
     "remote": "a third device",
 }
 #: What libraries between ranks are called where a record does not say which one it was.
-LIBRARY_NAMES = {"mpi": "MPI", "xccl": "NCCL/RCCL"}
+LIBRARY_NAMES = {"mpi": "MPI", "ucx": "UCX", "xccl": "NCCL/RCCL"}
 
 
 def issued_by(access: str) -> str:

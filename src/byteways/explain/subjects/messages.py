@@ -38,6 +38,7 @@ from byteways.explain.subjects.ranks import (
     where,
 )
 from byteways.plan.case import OF_ALL_RANKS
+from byteways.plan.interface_rows import UCX
 from byteways.plan.interfaces import INTERFACES, metric_of
 from byteways.plan.options import WINDOW
 from byteways.units import format_size
@@ -52,6 +53,7 @@ ABOUT_ONE_SIDED = (
     " A put or get is one rank's call. A flush or a fence completes each window of them; the latency is the "
     "time of a window of one."
 )
+ABOUT_UCX = " UCX without MPI sends windows as MPI does, and a flush of its endpoint completes puts and gets."
 #: From this number of paths of one class on, they share a table with their median.
 MOST_PATHS = 3
 #: Moves the same bytes inside one process, with one call or one launch.
@@ -149,7 +151,8 @@ def topic(index: Index) -> Topic | None:
     for title, alike in group_by(places, lambda members: _title(index, members)).items():
         members = [cell for place in alike for cell in place]
         charts += _charts(title, members, [*_plain(index.cells, members), *_by_ipc(index.cells, members)])
-    introduction = INTRODUCTION + ABOUT_ONE_SIDED * any(map(one_sided, cells))
+    by_ucx = any(INTERFACES[cell.record.interface].between == UCX for cell in cells)
+    introduction = INTRODUCTION + ABOUT_ONE_SIDED * any(map(one_sided, cells)) + ABOUT_UCX * by_ucx
     return Topic("messages", "Messages between ranks", introduction, tuple(tables), tuple(charts))
 
 
@@ -286,7 +289,8 @@ def latency(index: Index) -> Iterator[Finding]:
         first = smallest.cells[0]
         lead = lead_of(index, first, trips)
         time = time_said(one_way_time(smallest))
-        title = f"{lead}, an {named(first, 1)} of {format_size(size)} takes {time}"
+        article = "a" if library(first).startswith("UCX") else "an"  # an MPI message, an NCCL message
+        title = f"{lead}, {article} {named(first, 1)} of {format_size(size)} takes {time}"
         what = "Half of a round trip" if is_latency(first) else "Completed before the next"
         detail = f"{what}, {paths_of(smallest)}, {memory(first)}{_with(first)}."
         yield finding(

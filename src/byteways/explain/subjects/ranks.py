@@ -57,16 +57,16 @@ def where(index: Index, cell: Result) -> str:
 
 
 def library(cell: Result) -> str:
-    """Returns what executed the message or collective: `MPI`, `NCCL`, `RCCL`, `direct`. `MPI put` and
+    """Returns what executed the message or collective: `MPI`, `UCX`, `NCCL`, `RCCL`, `direct`. `MPI put` and
     `MPI get` are methods of their own.
     """
     if INTERFACES[cell.record.interface].one_sided:
         return interface_name(cell.record.interface)
     if INTERFACES[cell.record.interface].library == DIRECT_INTERFACE:
         return DIRECT_INTERFACE
-    if not INTERFACES[cell.record.interface].library:
-        return MPI
-    return (cell.record.evidence and cell.record.evidence.library) or LIBRARY_NAMES["xccl"]
+    return (cell.record.evidence and cell.record.evidence.library) or LIBRARY_NAMES[
+        INTERFACES[cell.record.interface].between
+    ]
 
 
 def versions(cells: Iterable[Result]) -> str:

@@ -65,7 +65,10 @@ def carriers(manifest: Mapping[str, Any], records: Iterable[Record]) -> tuple[st
     used: set[str] = set()
     for record in {record.case_id: record for record in records if record.status != "skipped"}.values():
         used |= libraries_of(Case.from_json(record.definition))
-    names = [*(["mpi"] if "mpi" in used else []), *(["nccl", "rccl"] if "xccl" in used else [])]
+    names = [
+        *(name for name in ("mpi", "ucx") if name in used),
+        *(["nccl", "rccl"] if "xccl" in used else []),
+    ]
     versions = {name: version_of(name, manifest.get("libraries") or ()) for name in names}
     return tuple(
         version if name == "mpi" else f"{RANK_LIBRARIES[name]} {version}"

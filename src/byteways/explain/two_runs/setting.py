@@ -27,7 +27,7 @@ _OF_CPUS = ("pageable", "hugepage", "managed")
 #: Interfaces that use GPUs which no flow names.
 _OVER_OTHERS = ("route",)
 #: Names in a manifest's libraries, by the one that carries messages.
-_LIBRARIES = {"mpi": ("mpi",), "xccl": ("nccl", "rccl")}
+_LIBRARIES = {"mpi": ("mpi",), "ucx": ("ucx",), "xccl": ("nccl", "rccl")}
 
 #: Changes of the method: the version, and the cases whose results it may change. A result counts beside later
 #: ones if no later change concerns it. `native/timing/measure.hpp` has the version, CHANGELOG.md the changes.
@@ -130,7 +130,9 @@ def _cpus(run: Index, case: Case) -> list[str]:
 def _libraries(run: Index, case: Case) -> list[str | None]:
     """Returns the libraries that carry a case between ranks, with versions; None for one not recorded."""
     known = run.manifest.get("libraries") or ()
-    carriers = [kind for kind, used in (("mpi", case.by_mpi), ("xccl", case.by_xccl)) if used]
+    carriers = [
+        kind for kind, used in (("mpi", case.by_mpi), ("ucx", case.by_ucx), ("xccl", case.by_xccl)) if used
+    ]
     found: list[str | None] = []
     for kind in carriers:
         versions = {name: version_of(name, known) for name in _LIBRARIES[kind]}

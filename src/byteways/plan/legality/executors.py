@@ -12,7 +12,7 @@ from byteways.plan.legality.reach import REACH_TABLE, because, buffer_refusal, k
 from byteways.plan.legality.request import too_many_threads
 from byteways.plan.memory import is_managed
 from byteways.plan.options import MOST_BLOCK_THREADS, MOST_TEAM_THREADS
-from byteways.plan.variables import gives_pageable_access, reader_of, runtime_of
+from byteways.plan.variables import gives_pageable_access, is_read_by, reader_of, runtime_of
 from byteways.topology.model import Capabilities, Offer
 
 
@@ -164,7 +164,7 @@ def environment_refusal(question: LegalityContext) -> str | None:
     for variable in sorted(case.environment):
         reader = reader_of(variable)
         if reader is not None and reader.library:
-            if reader.library not in libraries_of(case):
+            if not is_read_by(variable, reader, libraries_of(case)):
                 return f"{variable} is read by {reader.name}, which {case.interface} does not use"
             continue
         if reader is None or reader.runtime in runtimes.values() or None in runtimes.values():
@@ -182,7 +182,7 @@ def _drives_some(runtime: str, capabilities: Capabilities) -> bool:
 
 
 def libraries_of(case: Case) -> set[str]:
-    """Returns the libraries that carry the case between ranks: "mpi", "xccl"."""
+    """Returns the libraries that carry the case between ranks: "mpi", "xccl", "ucx"."""
     carrier = {INTERFACES[case.interface].between} - {""}
     return carrier | ({"xccl"} if case.by_xccl else set())
 

@@ -322,8 +322,9 @@ class Conductor:
     def _try(self, worker: WorkerProcess, case: Case, request: CaseRequest) -> None:
         """Finds out whether the library moves the memory of a case."""
         message = request.trial(TRIAL_S).to_json()
-        of_mpi = INTERFACES[case.interface].between == "mpi"
-        library = worker.hello.get("mpi", {}).get("version", "MPI") if of_mpi else "the library"
+        library = "UCX" if case.by_ucx else "the library"
+        if INTERFACES[case.interface].between == "mpi":
+            library = worker.hello.get("mpi", {}).get("version", "MPI")
         ask = partial(worker.ask, message, TRIAL_LIMIT_S, case.devices_of_ranks)
         if self._device_messages.try_out(case, ask, library):
             worker.kill()

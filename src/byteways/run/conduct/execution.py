@@ -29,7 +29,7 @@ from byteways.run.conduct.new_folder import claim_folder, restore_folder
 from byteways.run.conduct.opening import Opened, open_machine
 from byteways.run.conduct.probe import Probe
 from byteways.run.conduct.process import WorkerProcess
-from byteways.run.conduct.rank_checks import CheckedRanks, check_ranks, doubts_about_ranks
+from byteways.run.conduct.rank_checks import CheckedRanks, as_loaded, check_ranks, doubts_about_ranks
 from byteways.run.conduct.settling import OpenCases, settling
 from byteways.run.conduct.simulation import Simulation, recorded_simulation, simulated_deadline_s
 from byteways.run.conduct.skipped_cases import Lacks, check_some
@@ -307,7 +307,7 @@ def begin(
             simulation.check_ranks(job.ranks if job else 0)
         elif job is not None:
             ranks = check_ranks(job, planned, topology, folder / LOG, tick)
-            libraries += ranks.libraries
+            libraries = as_loaded([*libraries, *ranks.libraries])
         plan_file.write(folder, plan)
         manifest = manifests.build(
             command_line=command_line,

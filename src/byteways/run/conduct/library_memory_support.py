@@ -1,5 +1,5 @@
 """Whether a library between ranks moves a kind of memory: believed only after a verified operation, by ranks
-that may die of it. MPI need not take memory of GPUs, nor NCCL and RCCL memory whose pages migrate.
+that may die of it. MPI and UCX need not take memory of GPUs, nor NCCL and RCCL memory whose pages migrate.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class LibraryMemorySupport:
 
     def untried(self, case: Case) -> bool:
         """Whether the library gets memory that it has not been tried with."""
-        if self._simulated and INTERFACES[case.interface].between == "mpi":
+        if self._simulated and INTERFACES[case.interface].between in ("mpi", "ucx"):
             return False
         return needs_trial(case) and self.refusal(case) is None and _kind(case) not in self._found
 
@@ -99,11 +99,11 @@ class LibraryMemorySupport:
 
 
 def needs_trial(case: Case) -> bool:
-    """Whether MPI itself reads or writes memory of GPUs, or any library memory that migrates."""
+    """Whether MPI or UCX itself reads or writes memory of GPUs, or any library memory that migrates."""
     buffers = [buffer for flow in case.flows for buffer in flow.buffers]
     if INTERFACES[case.interface].between == "xccl":
         return any(is_managed(buffer.memory) for buffer in buffers)
-    if not case.by_mpi or case.options.get("staging") == "pinned":
+    if not (case.by_mpi or case.by_ucx) or case.options.get("staging") == "pinned":
         return False
     return any(buffer.device.startswith("gpu") or is_managed(buffer.memory) for buffer in buffers)
 

@@ -93,6 +93,17 @@ def mpi_of(hello: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(hello["mpi"])] if "mpi" in hello else []
 
 
+def as_loaded(libraries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the reports with the UCX that MPI has loaded in place of the one that was found: ranks of MPI
+    use that one.
+    """
+    loaded = next((one["ucx"] for one in libraries if one.get("ucx")), None)
+    if loaded is None:
+        return [dict(one) for one in libraries]
+    own = {"version": loaded["version"], "path": loaded["path"], "found_by": "MPI"}
+    return [{**one, **(own if one["library"] == "ucx" else {})} for one in libraries]
+
+
 def doubts_about_ranks(
     job: Job, planned: Sequence[PlannedCase], topology: Topology, asked: int | None = None
 ) -> list[str]:

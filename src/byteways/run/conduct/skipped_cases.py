@@ -24,6 +24,8 @@ from byteways.topology.model import Capabilities
 MOSTLY_SKIPPED = 0.5
 #: Reasons that the message names.
 MOST_NAMED_REASONS = 3
+#: Names of the libraries in reports, by what carries an interface between ranks.
+_LIBRARIES = {"xccl": ("nccl", "rccl"), "ucx": ("ucx",)}
 #: Switches transparent huge pages on; also advice of `byteways doctor`.
 HUGE_PAGES_ON = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (administrator)"
 
@@ -112,8 +114,8 @@ def _of_interface(case: Case, libraries: Sequence[Mapping[str, Any]]) -> str:
     interface = INTERFACES[case.interface]
     if interface.between == "mpi":
         return INSTALL_MPI
-    if interface.between == "xccl":
-        hints = (str(one["hint"]) for one in libraries if one["library"] in ("nccl", "rccl"))
+    if interface.between in _LIBRARIES:
+        hints = (str(one["hint"]) for one in libraries if one["library"] in _LIBRARIES[interface.between])
         return next((hint for hint in hints if hint), "")
     if interface.worker not in ("native", "ranks"):
         return f"{sys.executable} -m pip install {interface.worker}"

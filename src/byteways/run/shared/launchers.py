@@ -179,7 +179,7 @@ def _launcher(given: str | None, uses_mpi: bool, has_mpi: bool) -> Launcher:
     if given == LOCAL.name and uses_mpi:
         raise BytewaysError(
             "--launcher local starts ranks without MPI, and cases of this run use it",
-            hint="--only 'interface=xccl*', or a launcher of MPI",
+            hint="--only 'interface=xccl*|ucx*', or a launcher of MPI",
         )
     if given == LOCAL.name or (given is None and not uses_mpi and not has_mpi):
         return LOCAL

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-#: Library folders of Python packages: NVIDIA's, and those of ROCm (`rocm-sdk-core` and its libraries by GPU).
-_PACKAGES = ("nvidia/*/lib", "_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib")
+#: Library folders of Python packages: NVIDIA's, those of ROCm (`rocm-sdk-core` and its libraries by GPU), and
+#: UCX's (`libucx-cu13`).
+_PACKAGES = ("nvidia/*/lib", "_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib", "libucx/lib")
 #: Where toolkits are installed: parent folder, name before the version, subfolder of libraries.
 _TOOLKITS = (("usr/local", "cuda", "lib64"), ("opt", "rocm", "lib"))
 
@@ -32,7 +33,7 @@ def library_directories(
     packages = [Path(entry) for entry in python_path]
     packages = [place for place in packages if place.is_absolute()]
     folders = [folder for place in packages for glob in _PACKAGES for folder in sorted(place.glob(glob))]
-    for variable in ("CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "HIP_PATH"):
+    for variable in ("CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "HIP_PATH", "HPCX_UCX_DIR", "UCX_HOME"):
         if named := environment.get(variable):
             folders += [Path(named) / "lib64", Path(named) / "lib"]
     for place, name, library_folder in _TOOLKITS:

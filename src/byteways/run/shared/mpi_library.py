@@ -130,10 +130,23 @@ def mpi_report_found(given: str | None = None) -> dict[str, Any]:
 
 
 def mpi_report_of_child(launcher: str = "") -> dict[str, Any]:
-    """Runs mpi_report() in a child process, so that a broken library cannot end this one."""
+    """Runs mpi_report() in a child process."""
+    return report_of_child("mpi", "byteways.run.shared.mpi_library", "BYTEWAYS_LIBMPI", launcher)
+
+
+def report_of_child(library: str, module: str, setting: str, *words: str) -> dict[str, Any]:
+    """Returns the library report that a module prints in a process of its own, so that a broken library
+    cannot end this one.
+
+    Args:
+        library: Its name in reports.
+        module: Loads the library; its last line is the report as JSON.
+        setting: The variable that names another file.
+        words: Arguments of the module.
+    """
     try:
         done = subprocess.run(
-            [*module_command("byteways.run.shared.mpi_library"), launcher],
+            [*module_command(module), *words],
             capture_output=True,
             text=True,
             timeout=LOAD_LIMIT_S,
@@ -145,13 +158,13 @@ def mpi_report_of_child(launcher: str = "") -> dict[str, Any]:
         return report
     except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
         return {
-            "library": "mpi",
+            "library": library,
             "usable": False,
             **dict.fromkeys(("path", "found_by", "version"), ""),
             "searched": [],
             "missing": [],
             "reason": f"the process that loads it fails: {error}",
-            "hint": "set BYTEWAYS_LIBMPI to the file of another MPI",
+            "hint": f"set {setting} to the file of another library",
         }
 
 

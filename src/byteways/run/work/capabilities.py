@@ -154,7 +154,10 @@ def describe(
             else {"isa": _core.host_isa(), "compiler": _core.COMPILER},
             "host_memory_bytes": host_bytes,
         },
-        "libraries": [_library(report) for report in (*session.libraries, *reports.values())],
+        "libraries": [
+            *(_library(report) for report in (*session.libraries, *reports.values())),
+            *_ucx_reports(asked, session.virtual_time),
+        ],
         "method_version": _core.METHOD_VERSION,
     }
 
@@ -206,6 +209,9 @@ def _interfaces(session: Session, device: Device, lost: str = "", asked: Asked =
         if interface.library == "xccl":  # MPI, too, where ranks are processes: plan/legality
             offers[name] = _xccl_offer(device.runtime, session.virtual_time)
             continue
+        if interface.library == "ucx":
+            offers[name] = _ucx_offer(session.virtual_time)
+            continue
         if interface.worker != "native" and interface.library != "direct":
             offers[name] = _library_offer(interface.worker, session.virtual_time, asked.launcher)
             continue
@@ -243,6 +249,28 @@ def _mpi_offer(simulated: bool, launcher: str | None = None) -> dict[str, Any]:
         return {"available": False, "reason": f"{error.what}{known}"}
     report = mpi_report_of_child(program)
     return {"available": report["usable"], "reason": report["reason"]}
+
+
+def _ucx_offer(simulated: bool) -> dict[str, Any]:
+    """Whether UCX is available."""
+    if simulated:
+        return {"available": True, "reason": ""}
+    report = _ucx_report()
+    return {"available": report["usable"], "reason": report["reason"]}
+
+
+def _ucx_reports(asked: Asked, simulated: bool) -> list[dict[str, Any]]:
+    """Returns the report on UCX where cases use it; on a simulated machine it is that of the simulator."""
+    if not any(INTERFACES[name].library == "ucx" for name in asked.interface_names()):
+        return []
+    return [_library(_core.ucx_report([], simulator_path())) if simulated else _ucx_report()]
+
+
+@lru_cache(maxsize=1)
+def _ucx_report() -> dict[str, Any]:
+    from byteways.run.shared.ucx_library import ucx_report_of_child
+
+    return ucx_report_of_child()
 
 
 def _xccl_offer(vendor: str, simulated: bool) -> dict[str, Any]:

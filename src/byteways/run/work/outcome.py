@@ -187,6 +187,10 @@ def _evidence(noted: EvidenceFields) -> dict[str, Any] | None:
         fields |= {"library": noted.library, "library_version": noted.library_version}
     if noted.call:
         fields["call"] = noted.call
+    if noted.transports:
+        fields["transports"] = tuple(noted.transports)
+    elif noted.library == "UCX":
+        fields["transports_unknown"] = "old-library"
     if noted.fallback.from_:
         fallback = noted.fallback
         fields["fallback"] = {"asked": fallback.from_, "used": fallback.to, "reason": fallback.reason}

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         Ranks,
         Session,
         ThreadRanks,
+        UcxRank,
         Xccl,
         XcclCommunicator,
     )
@@ -142,6 +143,7 @@ class MeasurerOfRanks(SessionMeasurer):
         ranks: Ranks,
         xccl: XcclCommunicator | None,
         peers: PeerCommunicator | None = None,
+        ucx: UcxRank | None = None,
         others: Sequence[Flow] = (),
     ) -> Flow:
         """Returns a rank's flow; `others` are those of the other ranks that the same thread calls for."""
@@ -162,6 +164,7 @@ class MeasurerOfRanks(SessionMeasurer):
             ranks=ranks,
             xccl=xccl,
             peers=peers,
+            ucx=ucx,
             others=list(others),
             operation=case.pattern,
             slots=max(1, wanted // stride),
@@ -215,6 +218,7 @@ class RankMeasurer(MeasurerOfRanks):
         self._groups: dict[tuple[int, ...], Communicator | ProcessRanks | ThreadRanks | None] = {}
         self._vendors: dict[tuple[tuple[int, str], ...], XcclCommunicator] = {}  # by ranks and their GPUs
         self._peers: dict[tuple[tuple[int, str], ...], PeerCommunicator] = {}
+        self._ucx: dict[tuple[tuple[int, str], ...], UcxRank] = {}
         # A preloaded UCX finds out by itself whose memory it gets.
         sets_up = mpi is not None and not simulator and not has_preloaded_ucx()
         self._gpu_setup = MpiGpuSetup(session, mpi.world) if mpi is not None and sets_up else None
@@ -274,7 +278,8 @@ class RankMeasurer(MeasurerOfRanks):
             newness = self._newness(case, _USED not in told)
             xccl = None if library is None else self._vendor_ranks(library, case, ranks, device)
             peers = self._peer_ranks(case, ranks, device) if is_direct(case) else None
-            flow = self._flow(case, device, buffers, ranks, xccl, peers)
+            ucx = self._ucx_rank(case, ranks, device) if case.by_ucx else None
+            flow = self._flow(case, device, buffers, ranks, xccl, peers, ucx)
             team = _core.RankTeam(ranks)
             measurement = self.session.measure([flow], self._options_of(request, mine), team)
             if peers is not None or case.transport in OF_PEERS:
@@ -387,6 +392,17 @@ class RankMeasurer(MeasurerOfRanks):
         if key not in self._peers:
             self._peers[key] = _core.PeerCommunicator(ranks, self.session, device)
         return self._peers[key]
+
+    def _ucx_rank(self, case: Case, ranks: Ranks, device: str) -> UcxRank:
+        """Returns this rank in UCX, with endpoints to the others. Collective as _vendor_ranks() is.
+
+        Ranks of MPI whose library has loaded a UCX use that one.
+        """
+        key = _ranks_and_gpus(case)
+        if key not in self._ucx:
+            library = _core.Ucx(library_directories(), self._simulator)
+            self._ucx[key] = _core.UcxRank(library, ranks, self.session, device)
+        return self._ucx[key]
 
 
 def _ranks_and_gpus(case: Case) -> tuple[tuple[int, str], ...]:

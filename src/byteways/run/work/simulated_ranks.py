@@ -68,7 +68,7 @@ class SimulatedRanks:
         """
         case = request.case
         reason = _without_effect(case.environment)
-        needs_mpi = INTERFACES[case.interface].between == "mpi" and case.transport != "xccl"
+        needs_mpi = INTERFACES[case.interface].between in ("mpi", "ucx") and case.transport != "xccl"
         if needs_mpi and _WITHOUT_MPI.search(self._machine[1]):
             reason = NO_MPI
         if case.environment.get("NCCL_PROTO") == "LL128" and _WITHOUT_LL128.search(self._machine[1]):
