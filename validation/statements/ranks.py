@@ -36,8 +36,10 @@ _MESSAGES = {
 _TRIP = "-ping-pong"
 #: Calls of one rank, which have tables of their own; the time of a window of one is their latency.
 _ONE_SIDED = {
-    **{"mpi-put": "MPI put", "mpi-get": "MPI get"},
-    **{"ucx-put": "UCX put", "ucx-get": "UCX get"},
+    "mpi-put": "MPI put",
+    "mpi-get": "MPI get",
+    "ucx-put": "UCX put",
+    "ucx-get": "UCX get",
 }
 _DIRECT = "direct"
 #: Title of a table of several libraries: its end, and what it says of each launch mode.
