@@ -2,7 +2,6 @@
 #include "watch/histogram.hpp"
 
 #include <sched.h>
-#include <time.h>
 
 #include <bit>
 #include <cstring>
@@ -57,12 +56,6 @@ void note_size(Bin& bin, std::uint64_t size) {
 }  // namespace
 
 Histogram& histogram() noexcept { return the_histogram; }
-
-std::int64_t now() noexcept {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
-}
 
 void Histogram::take() noexcept {
   while (lock_.exchange(1, std::memory_order_acquire) != 0) sched_yield();

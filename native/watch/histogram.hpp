@@ -121,7 +121,4 @@ class Histogram {
 // The one histogram of a collector's library.
 Histogram& histogram() noexcept;
 
-// The monotonic clock in ns.
-std::int64_t now() noexcept;
-
 }  // namespace byteways::watch

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "watch/clock.hpp"
 #include "watch/histogram.hpp"
 #include "watch/json.hpp"
 #include "watch/names.hpp"
@@ -243,6 +244,7 @@ void* work(void*) {
     wait_for_wake(pause);
     const std::int64_t start = now();
     const bool ending = end_wanted.load();
+    refine_clock();
     save(ending);
     if (ending) end_saved.store(true);
     pause = std::max(kPause, kPausePerWork * (now() - start));
@@ -323,6 +325,7 @@ bool begin() noexcept {
       for (char* letter = host; *letter != '\0'; ++letter)
         if (*letter == '/') *letter = '_';
       process = getpid();
+      start_clock();
       began = now();
       histogram().start(start_of_time_line());
       static const int handlers = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

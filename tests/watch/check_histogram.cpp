@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "watch/clock.hpp"
 #include "watch/histogram.hpp"
 #include "watch/names.hpp"
 
@@ -102,6 +103,29 @@ void anew() {
   expect("bytes", sums().bytes, 8);
 }
 
+// Readings never go back, and follow the kernel's clock.
+void counter() {
+  start_clock();
+  const std::int64_t before = inner::kernel_time();
+  const std::int64_t first = now();
+  const std::int64_t after = inner::kernel_time();
+  constexpr std::int64_t kTolerance =
+      100'000;  // 1 ms is compared to 10^-4: a tenth of what it could be wrong by
+  expect("between", before - kTolerance <= first && first <= after + kTolerance, 1);
+  refine_clock();
+  std::int64_t last = now();
+  for (int at = 0; at < 1'000'000; ++at) {
+    const std::int64_t next = now();
+    if (next < last) expect("monotonic", 0, 1);
+    last = next;
+  }
+  const std::int64_t from = inner::kernel_time();
+  const std::int64_t found = now();
+  const std::int64_t to = inner::kernel_time();
+  expect("after a refinement", from - kTolerance <= found && found <= to + kTolerance, 1);
+  expect("never negative", static_cast<std::uint64_t>(time_between(5, 3)), 0);
+}
+
 void cost() {
   constexpr int kAdds = 20'000'000;
   for (const int kinds : {1, 64, 3000}) {
@@ -121,6 +145,7 @@ int main(int count, char** words) {
   if (std::strcmp(check, "wide") == 0) wide();
   if (std::strcmp(check, "time_line") == 0) time_line();
   if (std::strcmp(check, "anew") == 0) anew();
+  if (std::strcmp(check, "counter") == 0) counter();
   if (std::strcmp(check, "cost") == 0) return cost(), 0;
   if (wrong == 0) std::puts("GOOD");
   return wrong != 0;

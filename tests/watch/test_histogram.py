@@ -12,7 +12,10 @@ from tests.cache import headers
 from tests.watch.programs import HERE, compiled
 
 NATIVE = HERE.parents[1] / "native"
-SOURCES = [HERE / "check_histogram.cpp", NATIVE / "watch/histogram.cpp", NATIVE / "watch/names.cpp"]
+SOURCES = [
+    HERE / "check_histogram.cpp",
+    *(NATIVE / f"watch/{name}.cpp" for name in ("histogram", "names", "clock")),
+]
 
 
 def checks() -> Path:
@@ -28,7 +31,7 @@ def checks() -> Path:
     return compiled("check_histogram", SOURCES, *options, compiler="g++")
 
 
-@pytest.mark.parametrize("check", ["threads", "wide", "time_line", "anew"])
+@pytest.mark.parametrize("check", ["threads", "wide", "time_line", "anew", "counter"])
 def test_histogram(check: str) -> None:
     """Catches operations lost or counted twice: by threads, with too many sizes, in hours, after a fork."""
     done = subprocess.run([checks(), check], capture_output=True, text=True, check=False, timeout=60)

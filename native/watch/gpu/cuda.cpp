@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "watch/clock.hpp"
 #include "watch/gpu/records.hpp"
 #include "watch/histogram.hpp"
 #include "watch/snapshot.hpp"

@@ -12,6 +12,7 @@
 #include <new>
 #include <string_view>
 
+#include "watch/clock.hpp"
 #include "watch/histogram.hpp"
 #include "watch/names.hpp"
 #include "watch/snapshot.hpp"

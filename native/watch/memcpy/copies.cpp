@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "watch/clock.hpp"
 #include "watch/histogram.hpp"
 #include "watch/host_buffers.hpp"
 #include "watch/names.hpp"
@@ -59,7 +60,7 @@ constinit std::uint16_t method_memcpy = 0, method_memmove = 0;
   key.method = method;
   key.site = site;
   key.size = bytes;
-  histogram().add(key, 1, {kUnknownTime, end - start}, end);
+  histogram().add(key, 1, {kUnknownTime, time_between(start, end)}, end);
   counting = false;
   return to;
 }

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "watch/clock.hpp"
 #include "watch/host_buffers.hpp"
 #include "watch/site.hpp"
 
@@ -46,7 +47,7 @@ bool Call::ended(int error) noexcept {
 Times Call::times() noexcept {
   if (timed_) return {};  // a call that does two things has one time
   timed_ = true;
-  return {kUnknownTime, end_ - start_};
+  return {kUnknownTime, time_between(start_, end_)};
 }
 
 void Call::add(Key& key, const Times& times) noexcept {

@@ -18,8 +18,29 @@ constexpr Members kNobody;
 // Of handles of one kind: communicators, or windows.
 class Known {
  public:
+  // Each thread remembers the last one: most programs use one communicator for long.
+  struct Last {
+    Handle handle = 0;
+    std::uint64_t forgotten = 0;
+    const Members* members = nullptr;
+  };
+
   template <class Find>
-  const Members& of(Handle handle, Find find) {
+  const Members& of(Handle handle, Last& last, Find find) {
+    const std::uint64_t forgotten = forgotten_.load(std::memory_order_acquire);
+    if (last.members == nullptr || last.handle != handle || last.forgotten != forgotten)
+      last = {handle, forgotten, &found(handle, find)};
+    return *last.members;
+  }
+  void forget(Handle handle) {
+    const std::unique_lock writing(lock_);
+    known_.erase(handle);
+    forgotten_.fetch_add(1, std::memory_order_release);
+  }
+
+ private:
+  template <class Find>
+  const Members& found(Handle handle, Find find) {
     {
       const std::shared_lock reading(lock_);
       const auto found = known_.find(handle);
@@ -29,13 +50,9 @@ class Known {
     const std::unique_lock writing(lock_);
     return *known_.emplace(handle, std::move(made)).first->second;
   }
-  void forget(Handle handle) {
-    const std::unique_lock writing(lock_);
-    known_.erase(handle);
-  }
 
- private:
   std::shared_mutex lock_;
+  std::atomic<std::uint64_t> forgotten_{0};
   std::unordered_map<Handle, std::unique_ptr<Members>> known_;
 };
 
@@ -101,9 +118,9 @@ Members members_of_win(Handle window) {
 }
 
 template <class Find>
-const Members& remembered(Known& known, Handle handle, Find find) noexcept {
+const Members& remembered(Known& known, Known::Last& last, Handle handle, Find find) noexcept {
   try {
-    return known.of(comparable(handle), find);
+    return known.of(comparable(handle), last, find);
   } catch (...) {  // no memory: the ranks stay unknown
     return kNobody;
   }
@@ -119,9 +136,13 @@ bool has_world() noexcept {
   return abi() != nullptr && started != 0 && ended == 0;
 }
 
-const Members& members_of(Handle comm) noexcept { return remembered(comms(), comm, members_of_comm); }
+const Members& members_of(Handle comm) noexcept {
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Known::Last last;
+  return remembered(comms(), last, comm, members_of_comm);
+}
 const Members& members_of_window(Handle window) noexcept {
-  return remembered(windows(), window, members_of_win);
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local Known::Last last;
+  return remembered(windows(), last, window, members_of_win);
 }
 void forget(Handle comm) noexcept { comms().forget(comparable(comm)); }
 void forget_window(Handle window) noexcept { windows().forget(comparable(window)); }

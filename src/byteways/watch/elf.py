@@ -39,8 +39,10 @@ def obstacle(program: Path) -> Problem | None:
 def _file(path: Path) -> tuple[bytes, Path] | Problem:
     """Returns the beginning of a file, empty if unreadable; or why the linker loads nothing into it."""
     try:
-        mode = path.stat().st_mode
-        if mode & (stat.S_ISUID | stat.S_ISGID) and os.getuid() != 0:
+        found = path.stat()
+        other_user = found.st_mode & stat.S_ISUID and found.st_uid != os.getuid()
+        other_group = found.st_mode & stat.S_ISGID and found.st_gid != os.getgid()
+        if other_user or other_group:  # secure-execution mode of ld.so(8)
             return Problem("privileged-program", path.name)
         if os.getuid() != 0 and "security.capability" in os.listxattr(path):
             return Problem("privileged-program", path.name)
