@@ -38,6 +38,8 @@ _WORDS = (
     ("send", "Send"),
     ("recv", "Recv"),
 )
+#: Collectives whose count is of one block, while their size is that of all blocks, as in suites.
+_OF_BLOCKS = ("AllGather", "ReduceScatter", "Gather", "Scatter", "AllToAll")
 #: `ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)`, `ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(…)`.
 _KERNEL = re.compile(r"(?:nccl|rccl)(?:Dev)?Kernel_?(\w+)")
 #: Answers about names: a trace has millions of kernels, and hundreds of names.
@@ -52,6 +54,13 @@ def collective_of(name: str) -> str | None:
     """Returns NCCL's name of a collective or message without its `nccl`; None: it is none."""
     bare = re.sub(r"[^a-z]", "", name.lower()).removeprefix("nccl").removeprefix("rccl")
     return next((known for word, known in _WORDS if word in bare), None)
+
+
+def size_of_all_blocks(call: str, size: int | None, ranks: int | None) -> int | None:
+    """Returns the size of a collective in bytes, given that of its caller's count; None: it is not known."""
+    if size is None or call not in _OF_BLOCKS:
+        return size
+    return size * ranks if ranks else None
 
 
 @lru_cache(_KEPT)

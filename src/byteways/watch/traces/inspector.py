@@ -15,6 +15,7 @@ from byteways.imported.reading import text_of
 from byteways.topology.foreign_text import FormatError
 from byteways.watch.bins import End
 from byteways.watch.traces.collecting import TraceCollector, TracedOperation, TraceRead
+from byteways.watch.traces.collectives import size_of_all_blocks
 from byteways.watch.traces.content import lines_of_trace
 
 INSPECTOR = "nccl-inspector"
@@ -99,7 +100,7 @@ def _add(found: TraceCollector, process: int, read: InspectorOperation, group: s
         *(
             "message" if message else "collective",
             f"nccl{read.name}",
-            read.size_bytes,
+            size_of_all_blocks(read.name, read.size_bytes, read.ranks),
             None,
             round(time * 1000),
             process,

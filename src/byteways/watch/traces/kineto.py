@@ -18,7 +18,12 @@ from byteways.decoding import decoded
 from byteways.topology.foreign_text import FormatError
 from byteways.watch.bins import End
 from byteways.watch.traces.collecting import TraceCollector, TracedOperation, TraceRead
-from byteways.watch.traces.collectives import SIZE_OF_SCALAR, collective_of, kernel_collective
+from byteways.watch.traces.collectives import (
+    SIZE_OF_SCALAR,
+    collective_of,
+    kernel_collective,
+    size_of_all_blocks,
+)
 from byteways.watch.traces.content import document_of, json_of
 from byteways.watch.traces.memories import (
     copy_ends,
@@ -40,6 +45,8 @@ _KERNELS, _COPIES, _SETS = (
 )
 _CALLS = ("cuda_runtime", "cuda_driver", "Runtime", "hip_runtime")
 _COMMS = "record_param_comms"
+#: Collectives whose blocks lie together in what a rank sends, or gets; messages are what is received.
+_WHOLE_SENT, _WHOLE_GOT = ("ReduceScatter", "AllToAll", "AllToAllv", "Scatter"), ("AllGather", "Recv")
 #: Calls without a size that are waited for or do nothing on a device.
 _EMPTY = ("wait", "init", "start_coalescing", "end_coalescing")
 
@@ -325,12 +332,20 @@ class _Reader:
 
 
 def _size(args: dict[str, Any], call: str) -> int | None:
-    """Returns the size of the caller's count: of ReduceScatter what a rank gets, else what it sends."""
-    element = SIZE_OF_SCALAR.get(str(args.get("dtype")))
-    names = ("Out msg nelems", "In msg nelems") if call in ("ReduceScatter", "Recv") else ("In msg nelems",)
-    count = next((args[name] for name in names if type(args.get(name)) is int), None)
+    """Returns the size of an operation: of collectives that exchange blocks that of all blocks."""
     if call == "Barrier":
         return 0
+    element = SIZE_OF_SCALAR.get(str(args.get("dtype")))
+    sent, got = (
+        args[name] if type(args.get(name)) is int else None for name in ("In msg nelems", "Out msg nelems")
+    )
+    if call in _WHOLE_SENT:
+        count = sent
+    elif call in _WHOLE_GOT:
+        count = got
+    else:
+        ranks = args.get("Group size")
+        count = size_of_all_blocks(call, sent, ranks if type(ranks) is int and ranks > 0 else None)
     return None if element is None or count is None else element * count
 
 

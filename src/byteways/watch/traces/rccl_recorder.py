@@ -14,7 +14,7 @@ from pathlib import Path
 
 from byteways.watch.bins import End
 from byteways.watch.traces.collecting import TraceCollector, TracedOperation, TraceRead
-from byteways.watch.traces.collectives import NAME_OF_CODE, SIZE_OF_CODE
+from byteways.watch.traces.collectives import NAME_OF_CODE, SIZE_OF_CODE, size_of_all_blocks
 from byteways.watch.traces.content import lines_of_trace
 
 RECORDER = "rccl-recorder"
@@ -101,7 +101,7 @@ def _add_collective(
         *(
             "message" if message else "collective",
             f"nccl{name}",
-            count * SIZE_OF_CODE[code],
+            size_of_all_blocks(name, count * SIZE_OF_CODE[code], ranks),
             begin,
             None,
             process,

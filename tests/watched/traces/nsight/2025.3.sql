@@ -55,4 +55,7 @@ CREATE TABLE MPI_START_WAIT_EVENTS (start INTEGER NOT NULL, end INTEGER, globalT
 INSERT INTO MPI_START_WAIT_EVENTS VALUES (6020, 6090, 281546145665171, 8, 5);
 CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT, globalTid INTEGER, textId INTEGER, domainId INTEGER, jsonTextId INTEGER, jsonText TEXT);
 INSERT INTO NVTX_EVENTS VALUES (8000, 8030, 59, NULL, 281546145665171, 9, 1, 10, NULL), (8000, 9000, 59, 'step', 281546145665171, NULL, 0, NULL, NULL),
+  (7900, 7990, 59, 'ncclCommInitRank', 281546145665171, NULL, 1, NULL, '{"NCCL communicator ID": 255, "No. of ranks": 2, "Rank": 0, "CUDA device": 0}'),
+  (8200, 8210, 59, 'ncclAllGather', 281546145665171, NULL, 1, NULL, '{"NCCL communicator ID": 255, "Message size [bytes]": 100}'),
+  (8300, 8310, 59, 'ncclAllGather', 281546145665171, NULL, 1, NULL, '{"NCCL communicator ID": 254, "Message size [bytes]": 100}'),
   (8100, 8140, 59, 'ncclAllReduce', 281546145665171, NULL, 1, NULL, '{"Message size [bytes]": 1048576}');
