@@ -368,6 +368,13 @@ int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int
   });
 }
 
+int hipMemcpy(void* destination, const void* source, std::size_t bytes, int kind) {
+  return answer([&] {
+    require(kind >= 0 && kind <= Table::kCopyDefault, code::kInvalidValue);
+    copy_blocking(destination, source, bytes);
+  });
+}
+
 int hipMemcpyBatchAsync(void** to, const void** from, std::size_t* sizes, std::size_t count, void*,
                         std::size_t*, std::size_t, std::size_t*, Stream stream) {
   return copy_batch(to, from, sizes, count, stream, Hip::copies());
