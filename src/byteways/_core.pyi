@@ -205,6 +205,7 @@ class EvidenceFields:
     call: str  # of an operation that not every version of the library has as one; empty: all have it
     fallback: Fallback
     transports: list[str]  # of UCX to the other rank: "cma/memory"; empty: unknown, or no UCX
+    own_caches: bool  # loads that a cache of the executor's own may serve
 
 class Measurement:
     samples_ns: list[float]

@@ -38,7 +38,10 @@ def test_blocking_copies_with_the_host(session: _core.Session, down: bool, size:
 
 def test_blocking_copies_of_plain_memory(session: _core.Session) -> None:
     """Catches an observation that waits for a copy within the call."""
-    ends = session.allocate("cpu0", "pageable", 4 * MIB), session.allocate("gpu0", "device", 4 * MIB)
+    ends = (
+        session.allocate("cpu0", "pageable", 4 * MIB, "cpu0"),
+        session.allocate("gpu0", "device", 4 * MIB, "gpu0"),
+    )
     found = session.measure([_core.Flow(*ends, "gpu0", "copy", 4 * MIB, call="blocking")], options())
     assert found.verified and found.engine in ("unknown", "staged")
 
@@ -46,7 +49,7 @@ def test_blocking_copies_of_plain_memory(session: _core.Session) -> None:
 @pytest.mark.parametrize("call", ["async", "blocking", "peer", "peer-blocking"])
 def test_copies_between_gpus(session: _core.Session, pair: tuple[str, str], call: str) -> None:
     """Catches a peer call with the GPUs exchanged, and calls that return early without a wait."""
-    ends = [session.allocate(gpu, "device", 64 * MIB) for gpu in pair]
+    ends = [session.allocate(gpu, "device", 64 * MIB, gpu) for gpu in pair]
     found = session.measure([_core.Flow(*ends, pair[0], "copy", 64 * MIB, call=call)], options())
     assert found.verified and found.timed_by == clock(call)
     assert found.engine == "copy-engine"
@@ -55,7 +58,7 @@ def test_copies_between_gpus(session: _core.Session, pair: tuple[str, str], call
 @pytest.mark.parametrize("call", ["peer", "peer-blocking"])
 def test_peer_copies_within_a_gpu(session: _core.Session, call: str) -> None:
     """Catches a driver that refuses one GPU at both ends, as p2pBandwidthLatencyTest has it."""
-    ends = [session.allocate("gpu0", "device", 4 * MIB) for _ in range(2)]
+    ends = [session.allocate("gpu0", "device", 4 * MIB, "gpu0") for _ in range(2)]
     found = session.measure([_core.Flow(*ends, "gpu0", "copy", 4 * MIB, call=call)], options())
     assert found.verified and found.timed_by == clock(call)
 
@@ -64,6 +67,6 @@ def test_peer_copies_within_a_gpu(session: _core.Session, call: str) -> None:
 @pytest.mark.parametrize("call", ["async", "blocking"])
 def test_memset(session: _core.Session, place: tuple[str, str], call: str) -> None:
     """Catches a call with another value, or one that has not ended when its data are checked."""
-    buffer = session.allocate(*place, 16 * MIB)
+    buffer = session.allocate(*place, 16 * MIB, place[0])
     found = session.measure([_core.Flow(buffer, buffer, "gpu0", "memset", 16 * MIB, call=call)], options())
     assert found.verified and found.timed_by == clock(call)

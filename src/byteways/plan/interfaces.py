@@ -192,7 +192,8 @@ INTERFACES: Mapping[str, Interface] = {
     "pointer-chase": Interface(
         "direct access",
         "latency: dependent loads along a random cycle",
-        {"cpu": ("chase_build", "chase"), "gpu": ("chase_build", "chase")},
+        {"cpu": ("chase_build", "chase"), "gpu": ("chase_build", "chase", "chase_ordinary")},
+        (opt.LOADS,),
         buffers="one",
         figure="latency",
         counts="dependent-load",

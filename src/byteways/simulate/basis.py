@@ -15,7 +15,7 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interface_rows import MEMORY_CATEGORY
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, metric_of, moves_pages
 from byteways.plan.memory import is_managed, is_plain
-from byteways.plan.options import CALL, CALLS_THAT_WAIT
+from byteways.plan.options import CALL, CALLS_THAT_WAIT, LOADS
 from byteways.plan.pieces import pieces_of
 from byteways.simulate.model import ASSUMED_SOURCE, FITTED_SOURCE, NOMINAL, MachineModel
 
@@ -188,6 +188,8 @@ def _prefetch_key(flow: Flow) -> str:
 def _latency(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
     """Yields the numbers of a chase or a ping-pong; of others beside it, what they wait for each other."""
     owners = {end.device for end in case.buffers_of(flow)}
+    if case.options_of(flow).get(LOADS.name) == "ordinary" and flow.executor.startswith("gpu"):
+        yield from ("gpu.l1_bytes", "gpu.l1_latency_ns")
     for executor in (flow.executor, flow.partner):
         if executor:
             for owner in owners:
