@@ -112,7 +112,8 @@ class Copies2D {
 // Devices at both ends of a copy, numbered by the runtime; -1 is host memory.
 struct CopyEnds {
   int source_device = -1, destination_device = -1;
-  bool plain = false;  // either end is plain host memory
+  bool plain = false;   // either end is plain host memory
+  bool opened = false;  // either end is memory of another process, of the GPU that owns it
 };
 // Engine of a copy by the vendor's rules: "copy-engine", "kernel", "staged", and the rule in one sentence.
 // Empty if there is no rule.

@@ -172,8 +172,10 @@ CopyRule rule_for(const Flow& flow) {
   if (is_managed(from) || is_managed(to)) return {};
   const Offer<EngineChoice>& choice = flow.executor->runtime->capability<EngineChoice>();
   if (!choice) return {};
-  return choice->rule({device(*flow.source), device(*flow.destination), is_plain(from) || is_plain(to)},
-                      std::min(flow.size_bytes, kMostProbedBytes));
+  const bool opened = from == Memory::ipc || to == Memory::ipc;
+  return choice->rule(
+      {device(*flow.source), device(*flow.destination), is_plain(from) || is_plain(to), opened},
+      std::min(flow.size_bytes, kMostProbedBytes));
 }
 
 // Compares observation and rule. Without an observation the rule is used, and the evidence says so.

@@ -790,6 +790,7 @@ def copy_rule(
     bytes: int,
     *,
     plain: bool = False,
+    opened: bool = False,
 ) -> tuple[str, str]:
     """What carries a runtime's copy out, and the rule that says so; both empty when nothing is known.
 
@@ -801,4 +802,5 @@ def copy_rule(
         destination_device: Likewise.
         bytes: Size of the copy.
         plain: Either end is plain host memory, which the runtime stages.
+        opened: Either end is memory of another process, which its handle has opened.
     """

@@ -49,6 +49,7 @@ struct Environment {
     // between GPUs take as long as on an engine (pearson-frontier-raw2023).
     const bool has_threshold = model.runtime_version >= kPeerThresholdVersion;
     copies.blit_peer_up_to_bytes = kKib * number_of_variable("ROC_P2P_SDMA_SIZE", has_threshold ? 1024 : 0);
+    copies.blit_opened = false;  // rocblit.cpp, KernelBlitManager::copyBuffer: ipcShared()
     copies.blit_host_up_to_bytes = kKib * number_of_variable("GPU_FORCE_BLIT_COPY_SIZE", 0);
     settings.hardware_queues = static_cast<int>(number_of_variable("GPU_MAX_HW_QUEUES", 0));
     settings.retry_faults = !has_retry(model) || number_of_variable("HSA_XNACK", 0) == 1;
