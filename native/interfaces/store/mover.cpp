@@ -66,6 +66,8 @@ class Store final : public CopyingMover {
 constexpr unsigned char kByte = 0xA7;
 constexpr std::uint64_t kBytes = 0x0101010101010101ull * kByte;
 
+constexpr std::string_view kRefusal = "invalid argument";  // of both vendors
+
 // The vendor's call that sets bytes, in a GPU's queue or waiting. Vendors do not document which engine
 // executes it, so it must be observed (timing/engine.hpp). On a CPU, memset of a team.
 class Memset final : public CopyingMover {
@@ -75,7 +77,10 @@ class Memset final : public CopyingMover {
     set_payload(0, flow.size_bytes);
     traits_.noun = "memset";
     if (const CopyCall call = copy_call(flow); call != CopyCall::async) choose_call(call);
-    if (!executor().is_host()) return;
+    if (!executor().is_host()) {
+      try_plain_memory();
+      return;
+    }
     choice_ = choose_kernel(flow, {"memset"}, flow.size_bytes);
     use_own_kernel(choice_.shape);
   }
@@ -106,6 +111,19 @@ class Memset final : public CopyingMover {
     if (*obstacle != '\0') throw Unsupported("memset", "call", obstacle, executor().name());
     calls_ = calls.object;
     traits_.waits_in_call("async");
+  }
+
+  // A runtime may refuse memory that it neither allocated nor registered, although its kernels reach it.
+  void try_plain_memory() {
+    if (!is_plain(flow_.destination->allocation().memory())) return;
+    try {
+      Stream& stream = session_->service_stream(executor());
+      enqueue(stream, 0, 1);
+      executor().runtime->synchronize(stream);
+    } catch (const Error& error) {
+      if (error.text() != kRefusal) throw;
+      throw Unsupported("memset", error.code(), error.what(), executor().name());
+    }
   }
 
   void fill_sources(std::uint64_t) override {}
