@@ -21,13 +21,13 @@ void bind_kernels(nb::module_& m) {
   m.def(
       "copy_rule",
       [](const std::string& runtime, int version, const std::map<std::string, std::string>& environment,
-         int source_device, int destination_device, std::uint64_t bytes, bool plain) {
-        const CopyRule rule =
-            copy_rule(runtime, version, environment, {source_device, destination_device, plain}, bytes);
+         int source_device, int destination_device, std::uint64_t bytes, bool plain, bool opened) {
+        const CopyRule rule = copy_rule(runtime, version, environment,
+                                        {source_device, destination_device, plain, opened}, bytes);
         return std::pair(rule.engine, rule.rule);
       },
       "runtime"_a, "version"_a, "environment"_a, "source_device"_a, "destination_device"_a, "bytes"_a,
-      nb::kw_only(), "plain"_a = false);
+      nb::kw_only(), "plain"_a = false, "opened"_a = false);
   m.def("shares_memory_with_cpu", &shares_memory_with_cpu, "runtime"_a, "sysfs"_a, "pci_address"_a);
 }
 

@@ -196,6 +196,13 @@ void bind_session(nb::module_& m) {
             if (call == "copy-2d") return runtime.capability<Copies2D>().availability();
             if (call == "graph") return runtime.capability<Graphs>().availability();
             if (call == "batch") return runtime.capability<CopyBatches>().availability();
+            const Offer<CopyCalls>& copies = runtime.capability<CopyCalls>();
+            for (const auto& [name, known] : {std::pair{"copy-blocking", CopyCall::blocking},
+                                              {"copy-peer", CopyCall::peer},
+                                              {"copy-peer-blocking", CopyCall::peer_blocking}})
+              if (call == name) return copies ? copies.object->offers(known) : copies.availability();
+            if (call == "memset-blocking")
+              return copies ? copies.object->offers_blocking_set() : copies.availability();
             if (call != "prefetch-to-domain")
               throw Unsupported("call", "unknown", "no call is named '" + call + "'");
             const Offer<ManagedPages>& pages = runtime.capability<ManagedPages>();

@@ -226,7 +226,8 @@ void bind_results(nb::module_& m) {
       .def_ro("library_version", &EvidenceFields::library_version)
       .def_ro("call", &EvidenceFields::call)
       .def_ro("fallback", &EvidenceFields::fallback)
-      .def_ro("transports", &EvidenceFields::transports);
+      .def_ro("transports", &EvidenceFields::transports)
+      .def_ro("own_caches", &EvidenceFields::own_caches);
   nb::class_<Measurement>(m, "Measurement")
       .def_ro("times", &Measurement::times)
       .def_ro("discarded", &Measurement::discarded)

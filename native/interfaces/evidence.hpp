@@ -18,6 +18,8 @@ struct EvidenceFields {
   std::string call;  // of an operation that not every version of the library has as one; empty: all have it
   Fallback fallback;
   std::vector<std::string> transports;  // of UCX to the other rank: "cma/memory"; empty: unknown, or no UCX
+  // Loads that a cache of the executor's own may serve, which is not coherent with the owner of the memory.
+  bool own_caches = false;
 };
 
 }  // namespace byteways

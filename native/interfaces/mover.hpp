@@ -53,7 +53,11 @@ struct Traits {
   std::uint64_t entries_per_operation = 1, entries_per_batch = 0;
   std::uint64_t least_batch = 1;  // fewest operations of a batch
   bool synchronous = false;       // enqueue() uses no stream and returns when its operations have completed
-  bool works_in_call = false;     // … as a part of it is work of the caller's: a gate would hold back nothing
+  // Of a call that waits: the word of the option `call` that asks for the same operation without waiting,
+  // with which the engine is observed. Empty: none.
+  std::string call_without_wait;
+  bool works_in_call =
+      false;  // … as part of it is the caller's work, or a wait: a gate would hold back nothing
   std::string concurrency_obstacle;  // why it cannot run concurrently with other flows; empty: it can
   bool fixed_cost = true;            // a batch costs time beside its operations, which a slope removes
   bool can_pipeline = true;          // a batch may be enqueued while the previous one still runs
@@ -78,6 +82,14 @@ struct Traits {
   std::vector<Device*> helpers;         // devices other than the executor that execute part of each operation
   std::map<std::string, double> parts;  // path ("cpu0>gpu1>gpu0") to its share; empty: one path
 
+  // Sets what holds of vendor's calls that wait for their operation.
+  void waits_in_call(const char* without_wait) {
+    entries_per_operation = 0;
+    entries_per_batch = 1;
+    synchronous = works_in_call = true;
+    call_without_wait = without_wait;
+    concurrency_obstacle = "a call that waits for its operation holds up all others";
+  }
   std::uint64_t queue_entries(std::uint64_t count) const {
     return entries_per_batch + count * entries_per_operation;
   }

@@ -64,6 +64,32 @@ class CopyBatches {
   ~CopyBatches() = default;
 };
 
+// The vendor's calls for one copy: into a stream; one that waits for its copy; one that names both GPUs;
+// both.
+enum class CopyCall { async, blocking, peer, peer_blocking };
+inline bool waits(CopyCall call) { return call == CopyCall::blocking || call == CopyCall::peer_blocking; }
+inline bool names_gpus(CopyCall call) { return call == CopyCall::peer || call == CopyCall::peer_blocking; }
+
+// The calls of copies and of setting bytes other than those of the queue interface.
+class CopyCalls {
+ public:
+  static constexpr const char *kCall = "copy call",
+                              *kAbsent =
+                                  "this runtime has no other call for a copy than its asynchronous one";
+  virtual Availability offers(CopyCall call) const = 0;
+  virtual Availability offers_blocking_set() const = 0;
+  // One driver call per copy, and nothing between them. `source` and `destination` are the GPUs that own the
+  // memories, for calls that name them. Calls that wait use the default stream of the stream's device, and
+  // may return before a copy has ended all the same, as CUDA's do between GPUs: settle() completes them.
+  virtual void copy(CopyCall call, const CopySeries& copies, int source, int destination, Stream& stream) = 0;
+  virtual void set(const CopySeries& slots, unsigned char value, int device) = 0;
+  // Waits for all that the device was asked for.
+  virtual void settle(int device) = 0;
+
+ protected:
+  ~CopyCalls() = default;
+};
+
 // Pitched (2D) rows of `width_bytes`; row starts are one pitch (bytes) apart on each side.
 struct RowsCopy {
   void* destination;
@@ -86,7 +112,8 @@ class Copies2D {
 // Devices at both ends of a copy, numbered by the runtime; -1 is host memory.
 struct CopyEnds {
   int source_device = -1, destination_device = -1;
-  bool plain = false;  // either end is plain host memory
+  bool plain = false;   // either end is plain host memory
+  bool opened = false;  // either end is memory of another process, of the GPU that owns it
 };
 // Engine of a copy by the vendor's rules: "copy-engine", "kernel", "staged", and the rule in one sentence.
 // Empty if there is no rule.
@@ -199,8 +226,8 @@ class PeerAccess {
   ~PeerAccess() = default;
 };
 
-using CapabilityOffers =
-    std::tuple<Offer<Graphs>, Offer<CopyBatches>, Offer<Copies2D>, Offer<EngineChoice>, Offer<ManagedPages>,
-               Offer<PageLocking>, Offer<MemoryPools>, Offer<ProcessHandles>, Offer<PeerAccess>>;
+using CapabilityOffers = std::tuple<Offer<Graphs>, Offer<CopyBatches>, Offer<CopyCalls>, Offer<Copies2D>,
+                                    Offer<EngineChoice>, Offer<ManagedPages>, Offer<PageLocking>,
+                                    Offer<MemoryPools>, Offer<ProcessHandles>, Offer<PeerAccess>>;
 
 }  // namespace byteways

@@ -128,6 +128,9 @@ EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
   if (entries > kMostProbedEntries)
     smaller.size_bytes = std::min(smaller.size_bytes, flow.size_bytes / entries * kMostProbedEntries);
   smaller.size_bytes = std::max(granularity, smaller.size_bytes / granularity * granularity);
+  const std::string& without_wait = runner.mover->traits().call_without_wait;
+  if (!without_wait.empty())
+    smaller.options["call"] = without_wait;  // the other one would wait for the kernel
   const auto mover = make_mover(session, smaller);
   mover->restore();
   mover->make_ready(0, 1);
@@ -152,8 +155,8 @@ EngineFinding probe(Session& session, FlowRunner& runner, const Flow& flow) {
   occupations.release();
   runner.runtime().synchronize(*runner.stream);
   mover->restore();  // the case's own mover does not know what this one moved
-  const std::string copy =
-      "a " + mover->traits().noun + " of " + std::to_string(smaller.size_bytes) + " bytes ";
+  const std::string copy = "a " + mover->traits().noun + " of " + std::to_string(smaller.size_bytes) +
+                           " bytes " + (without_wait.empty() ? "" : "by the call that does not wait ");
   const std::string meanwhile = " while a spinning kernel held every multiprocessor of " + names;
   const bool elsewhere = smaller.size_bytes != flow.size_bytes && mover->traits().size_moves_places;
   if (done) return {"copy-engine", copy + "completed" + meanwhile, elsewhere};
@@ -169,8 +172,10 @@ CopyRule rule_for(const Flow& flow) {
   if (is_managed(from) || is_managed(to)) return {};
   const Offer<EngineChoice>& choice = flow.executor->runtime->capability<EngineChoice>();
   if (!choice) return {};
-  return choice->rule({device(*flow.source), device(*flow.destination), is_plain(from) || is_plain(to)},
-                      std::min(flow.size_bytes, kMostProbedBytes));
+  const bool opened = from == Memory::ipc || to == Memory::ipc;
+  return choice->rule(
+      {device(*flow.source), device(*flow.destination), is_plain(from) || is_plain(to), opened},
+      std::min(flow.size_bytes, kMostProbedBytes));
 }
 
 // Compares observation and rule. Without an observation the rule is used, and the evidence says so.
@@ -203,8 +208,8 @@ EngineFinding observe(Session& session, FlowRunner& runner, const Flow& flow) {
                     std::to_string(flow.number("pitch_bytes")) + "/" + flow.word("strided") + "/" +
                     std::to_string(flow.number("block_bytes")) + "/" + flow.word("layout") + "/" +
                     flow.word("scattered");
-  const std::string question = flow.interface + " " + flow.word("submit") + " " + flow.word("via") + " " +
-                               rows + " " + called(*flow.executor) + " " +
+  const std::string question = flow.interface + " " + flow.word("submit") + " " + flow.word("call") + " " +
+                               flow.word("via") + " " + rows + " " + called(*flow.executor) + " " +
                                (flow.partner == nullptr ? "" : flow.partner->name() + " ") +
                                end(*flow.source) + " " + end(*flow.destination) + " " +
                                std::to_string(std::min(flow.size_bytes, kMostProbedBytes));

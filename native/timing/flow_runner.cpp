@@ -21,6 +21,7 @@ constexpr std::int64_t kMostPauseNs = 1'000'000'000;  // longer pauses would use
 constexpr std::uint64_t kLearnOperations = 8;
 constexpr double kLearnNs = 4e6;
 constexpr int kCallTries = 4;
+constexpr const char* kLaunchesBlock = "kernel launches do not return before they end here";
 
 // A chase of one step is mostly launch overhead: the time of a step is the slope between two chases.
 void learn_pace(FlowRunner& runner) {
@@ -189,13 +190,26 @@ bool blocks_behind(FlowRunner& runner, Gate& gate, const MeasureOptions& options
   const bool launches_return = gate.is_shut();
   if (fits) runner.enqueue(count);
   const bool blocks = !gate.open();
-  runner.unobservable = launches_return ? "" : "kernel launches do not return before they end here";
+  runner.unobservable = launches_return ? "" : kLaunchesBlock;
   runner.runtime().synchronize(*runner.stream);
   if (blocks)
     runner.staged = std::string("the call did not return while its queue was held: ") +
                     (runner.plain_end ? "the driver stages the copy through an internal buffer"
                                       : "it waits for its copy");
   return blocks;
+}
+
+// Of calls that wait: whether their engine can be observed by the call that does not.
+void learn_launches(FlowRunner& runner, Gate& gate, const MeasureOptions& options) {
+  if (runner.plain_end) {
+    runner.unobservable = "a driver may move plain memory within the call";
+    return;
+  }
+  gate.shut(static_cast<Nanoseconds>(std::min(kLearnTimeoutNs, options.gate_timeout_s * 1e9)));
+  gate.hold(runner.device(), *runner.stream);
+  runner.unobservable = gate.is_shut() ? "" : kLaunchesBlock;
+  gate.open();
+  runner.runtime().synchronize(*runner.stream);
 }
 
 // Whether the call itself moves the bytes: a driver with an internal buffer copies them there and returns.
@@ -259,6 +273,8 @@ void learn_flow(Session& session, FlowRunner& runner, Gate* gate, const MeasureO
   const bool held = gate != nullptr && !runner.blocks();
   const bool blocks = held && blocks_behind(runner, *gate, options, count);
   agree_on_blocking(runner, team, "calls that block", blocks);
+  if (gate != nullptr && !runner.mover->traits().call_without_wait.empty())
+    learn_launches(runner, *gate, options);
   if (count > 1) batch = time_ungated(session, runner, count, team);
   const bool moves = !blocks && moves_in_the_call(session, runner, batch);
   agree_on_blocking(runner, team, "calls that move the bytes", moves);

@@ -205,6 +205,7 @@ class EvidenceFields:
     call: str  # of an operation that not every version of the library has as one; empty: all have it
     fallback: Fallback
     transports: list[str]  # of UCX to the other rank: "cma/memory"; empty: unknown, or no UCX
+    own_caches: bool  # loads that a cache of the executor's own may serve
 
 class Measurement:
     samples_ns: list[float]
@@ -789,6 +790,7 @@ def copy_rule(
     bytes: int,
     *,
     plain: bool = False,
+    opened: bool = False,
 ) -> tuple[str, str]:
     """What carries a runtime's copy out, and the rule that says so; both empty when nothing is known.
 
@@ -800,4 +802,5 @@ def copy_rule(
         destination_device: Likewise.
         bytes: Size of the copy.
         plain: Either end is plain host memory, which the runtime stages.
+        opened: Either end is memory of another process, which its handle has opened.
     """

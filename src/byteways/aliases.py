@@ -47,7 +47,7 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("copy", "cudaMemcpyAsync cudaMemcpyPeerAsync cudaMemcpy cudaMemcpyPeer", CUDA),
         _row(
             "copy",
-            "cuMemcpyAsync cuMemcpyPeerAsync cuMemcpyDtoDAsync cuMemcpyHtoDAsync cuMemcpyDtoHAsync",
+            "cuMemcpyAsync cuMemcpyPeerAsync cuMemcpyDtoDAsync cuMemcpyHtoDAsync cuMemcpyDtoHAsync cuMemcpy",
             DRIVER,
         ),
         _row("copy", "hipMemcpyAsync hipMemcpyPeerAsync hipMemcpy hipMemcpyPeer", HIP),
@@ -109,7 +109,7 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("stream-triad", "STREAM_Triad triad", "STREAM"),
         _row("stream-copy|stream-scale|stream-add|stream-triad", "STREAM BabelStream", "STREAM"),
         _row("memset", "cudaMemsetAsync cudaMemset", CUDA),
-        _row("memset", "cuMemsetD8Async", DRIVER),
+        _row("memset", "cuMemsetD8Async cuMemsetD8", DRIVER),
         _row("memset", "hipMemsetAsync hipMemset", HIP),
         _row("allocate|free", "cudaMallocAsync cudaFreeAsync", CUDA),
         _row("allocate|free", "hipMallocAsync hipFreeAsync", HIP),

@@ -26,7 +26,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         *("--only", "sweep=*-latency|osu-bw-gcds,path=0/gpu0*|*:0/gpu0,1/gpu1"),
     ),
     "schieffer2025": (
-        *("--only", "sweep=chase|remote-stream|hipmemcpy*|memcpy*|small-*|allocation|kernel-*|arithmetic*"),
+        *("--only", "sweep=chase|remote-stream|hipmem*|memcpy*|small-*|allocation|kernel-*|arithmetic*"),
         *("--only", "sweep=random*|mpi-latency*|rccl-latency|rccl-allocators|cloverleaf*"),
     ),
 }

@@ -64,6 +64,7 @@ namespace {
 
 constexpr int kVersion = 60200000;        // HIP 6.2: rules for copies exist, hipRTC may be asked for anything
 constexpr int kInvalidValue = 1;          // hipErrorInvalidValue
+constexpr int kInvalidDevice = 101;       // hipErrorInvalidDevice
 constexpr int kNotInitialized = 3;        // hipErrorNotInitialized
 constexpr int kMemoryNotSupported = 801;  // hipErrorNotSupported
 
@@ -371,6 +372,32 @@ int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int
 
 int hipMemsetAsync(void* data, int value, std::size_t bytes, Stream stream) {
   return cuda().set_bytes(data, static_cast<unsigned char>(value), bytes, as<CudaTable::Stream>(stream));
+}
+
+int hipMemcpy(void* destination, const void* source, std::size_t bytes, int kind) {
+  if (kind != HipTable::kCopyDefault) return kInvalidValue;
+  return cuda().copy_blocking(destination, source, bytes);
+}
+
+int hipMemcpyPeer(void* destination, Device to, const void* source, Device from, std::size_t bytes) {
+  CudaTable::Context owner = nullptr, reader = nullptr;
+  if (!is_device(to) || !is_device(from)) return kInvalidDevice;
+  if (const int code = context_of(to, owner)) return code;
+  if (const int code = context_of(from, reader)) return code;
+  return cuda().copy_peer(destination, owner, source, reader, bytes);
+}
+
+int hipMemcpyPeerAsync(void* destination, Device to, const void* source, Device from, std::size_t bytes,
+                       Stream stream) {
+  CudaTable::Context owner = nullptr, reader = nullptr;
+  if (!is_device(to) || !is_device(from)) return kInvalidDevice;
+  if (const int code = context_of(to, owner)) return code;
+  if (const int code = context_of(from, reader)) return code;
+  return cuda().copy_peer_async(destination, owner, source, reader, bytes, as<CudaTable::Stream>(stream));
+}
+
+int hipMemset(void* data, int value, std::size_t bytes) {
+  return cuda().set_bytes_blocking(data, static_cast<unsigned char>(value), bytes);
 }
 
 int hipMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,

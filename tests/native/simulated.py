@@ -65,6 +65,8 @@ _GPU = {
     "memory_latency_ns": 300.0,
     "memory_wait_ns": 0.0,
     "peer_latency_ns": 800.0,
+    "l1_bytes": 0,
+    "l1_latency_ns": 0.0,
     "l2_bytes": 0,
     "l2_latency_ns": 0.0,
     "peer_span_bytes": 0,

@@ -211,6 +211,17 @@ def test_chase_goes_past_the_nearest_cache(sources: dict[str, str], architecture
         assert not any("readfirstlane" in line for line in loop)
 
 
+def test_ordinary_loads_of_a_chase_may_hit_every_cache(sources: dict[str, str], architecture: str) -> None:
+    """Catches loads of another scope than a program's, or steps through the scalar cache."""
+    loops = inner_loops(body(sources["interfaces/pointer_chase/kernel.cu"], "chase_ordinary"))
+    assert len(loops) == 2
+    for loop in loops:
+        assert set(memory_operations(loop)) == {"global_load_dwordx2"}
+        loads = [line for line in loop if line.startswith("global_load")]
+        assert not any(bit in line.split() for line in loads for bit in ("glc", "slc", "sc0", "sc1", "nt"))
+        assert not any("readfirstlane" in line for line in loop)
+
+
 @pytest.mark.parametrize(
     ("source", "kernel"),
     [

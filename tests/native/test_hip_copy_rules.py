@@ -70,6 +70,18 @@ def test_plain_memory_is_staged() -> None:
     assert _core.copy_rule("hip", HIP_6_2, {}, HOST, 0, 64 * MIB, plain=True)[0] == "staged"
 
 
+@pytest.mark.parametrize("size", [8, 16 * KIB, MIB, 64 * MIB])
+def test_memory_of_another_process_goes_to_engines(size: int) -> None:
+    """Catches the limit of short copies applied to memory for which ROCm has no path of kernels."""
+    for version in (HIP_6_2, HIP_7_2):
+        for ends in ((0, 1), (1, 0)):
+            assert _core.copy_rule("hip", version, {}, *ends, size, opened=True)[0] == "copy-engine"
+        assert _core.copy_rule("hip", version, {}, 0, 0, size, opened=True) == ("", "")
+    for variable in ("HSA_ENABLE_SDMA", "HSA_ENABLE_PEER_SDMA"):
+        assert _core.copy_rule("hip", HIP_6_2, {variable: "0"}, 0, 1, size, opened=True)[0] == "kernel"
+    assert _core.copy_rule("hip", HIP_5_2, {}, 0, 1, size, opened=True) == ("", "")
+
+
 def test_versions_that_were_not_read_have_no_rule() -> None:
     """Catches a copy rule for a runtime version whose sources were not read."""
     assert _core.copy_rule("hip", HIP_5_2, {}, 0, 1, 64 * MIB) == ("", "")

@@ -60,6 +60,60 @@ def test_transfers_are_as_within_a_process(sheet: str, interface: str, into: boo
     assert verified and opened == pytest.approx(own)
 
 
+@pytest.mark.parametrize("into", [True, False], ids=["write", "read"])
+@pytest.mark.parametrize(
+    ("environment", "engine", "mechanism"),
+    [
+        ({}, "copy-engine", "engine"),
+        ({"HSA_ENABLE_PEER_SDMA": "0"}, "kernel", "blit"),
+        ({"HSA_ENABLE_SDMA": "0"}, "kernel", "blit"),
+    ],
+)
+def test_short_copies_of_hip_go_where_the_owner_s_memory_sends_them(
+    into: bool, environment: dict[str, str], engine: str, mechanism: str
+) -> None:
+    """Catches the rule of own memory applied to memory of another process, which ROCm leaves to engines."""
+    size, sheet = 64 * toy.KIB, toy.amd()
+
+    def scene(session: _core.Session) -> list[list[object]]:
+        other = exported(session, sheet)
+        opened = session.open_exported("gpu1", SIZE, "gpu0", handle_of(other, sheet))
+        found = []
+        for far in (opened, session.allocate("gpu1", "device", SIZE, "gpu1")):
+            mine = session.allocate("gpu0", "device", SIZE, "gpu0")
+            ends = (mine, far) if into else (far, mine)
+            flow = _core.Flow(*ends, "gpu0", "copy", size)
+            measured = session.measure([flow], toy.options(batch=16, max_samples=3))
+            found.append([measured.verified, measured.engine, measured.time_ns.median])
+        return found
+
+    theirs, own = toy.play(sheet, scene, environment)
+    way = f"{mechanism}-peer-{'write' if into else 'read'}"
+    time_ns = toy.FIXED_NS[mechanism] + size / toy.RATES[way] * 1e9
+    assert theirs == [True, engine, pytest.approx(time_ns, rel=1e-3)]
+    assert own[:2] == [True, "kernel"]
+
+
+def test_memory_that_was_closed_is_no_longer_another_process_s() -> None:
+    """Catches memory that stays opened, whose owner's copies would follow the rules of the other process."""
+    sheet, size = toy.amd(), 64 * toy.KIB
+
+    def scene(session: _core.Session) -> list[str]:
+        other = exported(session, sheet)
+        mine = session.allocate("gpu0", "device", SIZE, "gpu0")
+        opened = session.open_exported("gpu1", SIZE, "gpu0", handle_of(other, sheet))
+        found = [
+            session.measure([_core.Flow(mine, opened, "gpu0", "copy", size)], toy.options(max_samples=3))
+        ]
+        del opened
+        found += [
+            session.measure([_core.Flow(mine, other, "gpu0", "copy", size)], toy.options(max_samples=3))
+        ]
+        return [str(measured.engine) for measured in found]
+
+    assert toy.play(sheet, scene) == ["copy-engine", "kernel"]
+
+
 @SHEETS
 @pytest.mark.parametrize("executor, interface", [("gpu1", "kernel"), ("cpu0", "memcpy")])
 def test_only_the_opener_uses_it(sheet: str, executor: str, interface: str) -> None:

@@ -206,6 +206,8 @@ def test_waits_and_chase_reach_past_the_first_cache(listings: dict[str, str]) ->
         if name.startswith("L")
     }
     assert loads == {"LDG.E.64.STRONG.SYS"}
+    ordinary = accesses(listings["interfaces/pointer_chase/kernel.cu"], "chase_ordinary")
+    assert {name for name in ordinary if name.startswith("L")} == {"LDG.E.64"}
 
 
 def body(text: str, entry: str) -> str:
@@ -247,6 +249,7 @@ def test_kernels_fence_only_where_they_are_asked_to(ptx: dict[str, str]) -> None
         ("copy_2d", "copy_2d"),
         ("random_access", "random_store_8"),
         ("pointer_chase", "chase"),
+        ("pointer_chase", "chase_ordinary"),
         ("halo", "halo_stencil"),
         ("particles", "particles_track"),
         ("compute", "compute"),
@@ -264,6 +267,8 @@ def test_chase_goes_past_the_nearest_cache(ptx: dict[str, str]) -> None:
     """Catches peer or host memory that is timed in the multiprocessor's own cache."""
     code = body(ptx["interfaces/pointer_chase/kernel.cu"], "chase")
     assert "ld.relaxed.sys" in code and not re.search(r"ld\.(?!relaxed\.sys|param)", code)
+    ordinary = body(ptx["interfaces/pointer_chase/kernel.cu"], "chase_ordinary")
+    assert "ld.global.u64" in ordinary and not re.search(r"ld\.(?!global\.u64|param)", ordinary)
 
 
 def test_fill_and_check_run_at_memory_speed(ptx: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from byteways import _core
 from tests.native import simulated as toy
-from tests.native.simulated import FIXED_NS, GB, GIB, MIB, RATES
+from tests.native.simulated import FIXED_NS, GB, GIB, KIB, MIB, RATES
 
 SIZE = 64 * MIB
 
@@ -206,6 +206,56 @@ def test_a_chase_meets_the_l2_of_its_die_first(size: int, latency_ns: float) -> 
 
     machine = toy.amd(gpu__l2_bytes=MIB, gpu__l2_latency_ns=40.0)
     assert toy.play(machine, scene)["time_ns"] == pytest.approx(latency_ns, rel=1e-6)
+
+
+@pytest.mark.parametrize("owner", ["gpu0", "gpu1"])
+@pytest.mark.parametrize("loads", ["ordinary", "system"])
+def test_ordinary_loads_meet_the_l1_of_their_multiprocessor(owner: str, loads: str) -> None:
+    """Catches loads of system scope that a cache serves, and ordinary loads that none does."""
+
+    def scene(session: _core.Session) -> Any:
+        if owner != "gpu0":
+            session.prove_peer("gpu0", owner)
+        found = []
+        for bytes_walked in (32 * KIB, 64 * KIB):
+            buffer = session.allocate(owner, "device", bytes_walked, owner)
+            flow = _core.Flow(buffer, buffer, "gpu0", "pointer-chase", bytes_walked, loads=loads)
+            measured = session.measure([flow], toy.options(max_samples=3))
+            found.append([measured.time_ns.median, measured.verified, measured.evidence.own_caches])
+        return found
+
+    beyond = 100.0 if owner == "gpu0" else 800.0
+    within = 20.0 if loads == "ordinary" else beyond
+    for machine in (toy.amd, toy.nvidia):
+        small, large = toy.play(machine(gpu__l1_bytes=32 * KIB, gpu__l1_latency_ns=20.0), scene)
+        assert small == [pytest.approx(within, rel=1e-6), True, loads == "ordinary"]
+        assert large == [pytest.approx(beyond, rel=1e-6), True, loads == "ordinary"]
+
+
+@pytest.mark.parametrize("loads", ["ordinary", "system"])
+def test_a_cpu_has_one_kind_of_load(loads: str) -> None:
+    """Catches a CPU's coherent caches taken for those that make a figure mean something else."""
+
+    def scene(session: _core.Session) -> Any:
+        buffer = session.allocate("cpu0", "pageable", MIB, "cpu0")
+        flow = _core.Flow(buffer, buffer, "cpu0", "pointer-chase", MIB, loads=loads)
+        measured = session.measure([flow], toy.options(max_samples=3))
+        return [measured.time_ns.median, measured.verified, measured.evidence.own_caches]
+
+    assert toy.play(toy.nvidia(), scene) == [pytest.approx(4.0, rel=1e-6), True, False]
+
+
+def test_no_other_loads() -> None:
+    """Catches a word that passes for the usual loads."""
+
+    def scene(session: _core.Session) -> str:
+        buffer = session.allocate("gpu0", "device", MIB, "gpu0")
+        flow = _core.Flow(buffer, buffer, "gpu0", "pointer-chase", MIB, loads="volatile")
+        with pytest.raises(_core.UnsupportedError) as caught:
+            session.measure([flow], toy.options())
+        return caught.value.code
+
+    assert toy.play(toy.nvidia(), scene) == "loads"
 
 
 def test_two_processes_give_the_same_samples() -> None:

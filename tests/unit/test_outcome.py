@@ -21,6 +21,7 @@ HOST = "cpu0:pageable"
 #: What the core notes of most interfaces.
 NOTED = SimpleNamespace(
     window_messages=0,
+    own_caches=False,
     library="",
     library_version="",
     call="",
@@ -73,6 +74,7 @@ def gpu_case(pattern: str, *paths: str) -> Case:
     [
         ({}, None),
         ({"window_messages": 64}, {"window": 64}),
+        ({"own_caches": True}, {"own_caches": True}),
         (
             {"library": "NCCL", "library_version": "2.28.3"},
             {"library": "NCCL", "library_version": "2.28.3"},

@@ -115,6 +115,21 @@ def test_a_matrix_has_the_pairs_of_this_machine() -> None:
     assert {one.verdict for one in outcome.verdicts} == {UNTESTED}
 
 
+def test_cases_of_earlier_options_represent_a_line_that_has_none_of_its_own() -> None:
+    """Catches earlier runs whose values no line takes any more, and two values of one line in a new run."""
+    study = load("schieffer2024")
+    earlier = flow_case("copy", "gpu0:device", "gpu2:device", "gpu0", size_bytes=160_000_000)
+    now = replace(earlier, options={"call": "peer"})
+    other = replace(earlier, options={"call": "peer-blocking"})
+    for cases, figure in (([earlier], 390.0), ([earlier, now], 395.0), ([other], None)):
+        values = {earlier.case_id: 390.0, now.case_id: 395.0, other.case_id: 100.0}
+        records = [record(case, values[case.case_id], mean=1.0) for case in cases]
+        outcome = compare(study, run("h200-x4", *records))
+        (matrix,) = [one for one in outcome.figures if one.figure.id == "bandwidth"]
+        found = {row.place: row.ours for row in matrix.rows if row.ours is not None}
+        assert found == ({} if figure is None else {"gpu0>gpu2": pytest.approx(figure)})
+
+
 def test_what_the_suite_asks_for_and_the_run_lacks_is_missing() -> None:
     """Would catch a run that was cut short after its first size, and confirms a ceiling with that."""
     study = load("pearson2023")

@@ -1,5 +1,6 @@
-// Interface `copy`: the vendor's asynchronous copy call. Vendors do not document which engine executes it, so
-// it must be observed (timing/engine.hpp).
+// Interface `copy`: the vendor's copy calls, the asynchronous one unless the option `call` asks for another.
+// Vendors do not document which engine executes them, so it must be observed (timing/engine.hpp).
+#include "interfaces/called_copies.hpp"
 #include "interfaces/registry.hpp"
 #include "interfaces/submission.hpp"
 
@@ -31,6 +32,52 @@ class Copy final : public SubmittedMover {
       pieces.clear();
     }
   }
+};
+
+// A copy by another call than the asynchronous one. A call that waits uses no stream of ours: the host's
+// clock times it.
+class CalledCopy final : public CopyingMover {
+ public:
+  CalledCopy(Session& session, const Flow& flow) : CopyingMover(session, flow, 1), call_(copy_call(flow)) {
+    const Offer<CopyCalls>& calls = executor().runtime->capability<CopyCalls>();
+    const Availability offered = calls ? calls.object->offers(call_) : calls.availability();
+    if (!offered.available) throw Unsupported("copy", "call", offered.reason, executor().name());
+    if (flow.word("submit", "calls") != "calls")
+      throw Unsupported("copy", "submit", "graphs and batches take the asynchronous call", executor().name());
+    calls_ = calls.object;
+    for (Buffer* end : {flow.source, flow.destination}) {
+      const bool on_gpu =
+          is_device(end->allocation().memory()) && end->device().runtime == executor().runtime;
+      if (names_gpus(call_) && !on_gpu)
+        throw Unsupported("copy", "call", "a peer copy is between memories of GPUs", executor().name());
+      session.open_to(executor(), *end);
+    }
+    traits_.copy_rule = true;
+    if (!waits(call_)) return;
+    const bool from_host = is_locked_host(*flow.source), to_host = is_locked_host(*flow.destination);
+    settles_ = from_host == to_host;
+    traits_.waits_in_call(names_gpus(call_) ? "peer" : "async");
+  }
+
+  void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
+    moves(first_operation, count);
+    calls_->copy(call_,
+                 {flow_.destination->data(), flow_.source->data(), flow_.size_bytes, slots_.count,
+                  slots_.stride_bytes, first_operation, count},
+                 flow_.source->device().ordinal, flow_.destination->device().ordinal, stream);
+    if (settles_) calls_->settle(executor().ordinal);
+  }
+
+ private:
+  // Memory of the host that engines reach as it is: a call that waits does so until the copy has ended.
+  static bool is_locked_host(const Buffer& end) {
+    const Memory memory = end.allocation().memory();
+    return !is_device(memory) && !is_managed(memory) && !is_plain(memory);
+  }
+
+  CopyCall call_;
+  CopyCalls* calls_ = nullptr;
+  bool settles_ = false;  // copies may go on when the last call has returned
 };
 
 // A copy on an engine that the flow selects. That call uses no stream, so it is waited for and timed by the
@@ -100,6 +147,7 @@ std::unique_ptr<Mover> make_copy(Session& session, const Flow& flow) {
     throw Unsupported("copy", "executor", "the vendor's copy call needs a GPU's queue",
                       flow.executor->name());
   if (flow.number("copy_engine", -1) >= 0) return make<EngineCopy>(session, flow);
+  if (copy_call(flow) != CopyCall::async) return make<CalledCopy>(session, flow);
   return make<Copy>(session, flow);
 }
 

@@ -82,6 +82,12 @@ __device__ inline Word load_relaxed_system(const Word* from) {
   asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(from)));
   return value;
 }
+// As `*from` in a program: the multiprocessor's L1 may serve it, whoever owns the memory.
+__device__ inline Word load_ordinary(const Word* from) {
+  Word value;
+  asm volatile("ld.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(from)));
+  return value;
+}
 // Memory of a GPU at an address that is computed: never shared memory.
 template <class T>
 __device__ inline T load_global(const T* from) {
@@ -198,6 +204,8 @@ __device__ inline void store_release_system(Word* to, Word value) {
 __device__ inline Word load_relaxed_system(const Word* from) {
   return __hip_atomic_load(global(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
+// As `*from` in a program: L1 and L2 of this device may serve it, whoever owns the memory.
+__device__ inline Word load_ordinary(const Word* from) { return *global(from); }
 template <class T>
 __device__ inline T load_global(const T* from) {
   return *(const BYTEWAYS_GLOBAL T*)from;

@@ -20,15 +20,20 @@ BYTEWAYS_KERNEL(512) chase_build(ChaseArguments arguments) {
   fence_system();
 }
 
-// Relaxed loads of system scope bypass the multiprocessor's own cache up to the point of coherence. Whether a
-// load over a link may hit a cache on this side: see the prelude.
-BYTEWAYS_KERNEL(64) chase(ChaseArguments arguments) {
+template <Word load(const Word*)>
+__device__ inline void walk(const ChaseArguments& arguments) {
   if (block_index() != 0 || thread_index() != 0) return;
   Word address = per_lane(address_of(arguments, arguments.start));
 #pragma unroll 4
-  for (Word step = 0; step < arguments.steps; ++step)
-    address = load_relaxed_system(reinterpret_cast<const Word*>(address));
+  for (Word step = 0; step < arguments.steps; ++step) address = load(reinterpret_cast<const Word*>(address));
   *arguments.end = (address - address_of(arguments, 0)) / arguments.line_bytes;
 }
+
+// Relaxed loads of system scope bypass the multiprocessor's own cache up to the point of coherence. Whether a
+// load over a link may hit a cache on this side: see the prelude.
+BYTEWAYS_KERNEL(64) chase(ChaseArguments arguments) { walk<load_relaxed_system>(arguments); }
+
+// As multichase and lmbench walk: a small working set is in this multiprocessor's own cache.
+BYTEWAYS_KERNEL(64) chase_ordinary(ChaseArguments arguments) { walk<load_ordinary>(arguments); }
 
 }  // namespace byteways

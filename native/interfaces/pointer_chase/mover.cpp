@@ -37,7 +37,13 @@ class Chase final : public Mover {
     if (flow.size_bytes > flow.source->bytes())
       throw Error("pointer-chase", "size", "the working set is larger than its buffer");
     require_access(session, flow);
-    chase_ = require_kernel(flow, executor(), "chase");
+    const std::string loads = flow.word("loads", "system");
+    if (loads != "system" && loads != "ordinary")
+      throw Unsupported("pointer-chase", "loads", "no loads are named '" + loads + "'", executor().name());
+    // A CPU has one kind of load, and its caches are coherent: no other kernel.
+    const bool other = loads == "ordinary" && !executor().is_host();
+    chase_ = require_kernel(flow, executor(), other ? "chase_ordinary" : "chase");
+    traits_.evidence.own_caches = other;
     require_kernel(flow, flow.source->service_device(), "chase_build");
     arguments_ = {flow.source->data(), lines_, line_bytes, 0, 0, 0, nullptr};
     traits_.walks = true;
@@ -94,7 +100,7 @@ class Chase final : public Mover {
 };
 
 const gpu::RegisterKernels<ChaseArguments> kChaseKernels("interfaces/pointer_chase/kernel.cu",
-                                                         {"chase_build", "chase"});
+                                                         {"chase_build", "chase", "chase_ordinary"});
 const RegisterInterface kPointerChase("pointer-chase", make<Chase>);
 
 }  // namespace

@@ -55,13 +55,13 @@ void build_chase(Kernels& kernels, Operation& operation, const ChaseArguments& a
   };
 }
 
-void chase(Kernels& kernels, Operation& operation, const ChaseArguments& arguments,
-           const KernelLaunch& launch) {
+void walk(Kernels& kernels, Operation& operation, const ChaseArguments& arguments, const KernelLaunch& launch,
+          bool ordinary) {
   kernels.must_be_real(arguments.end);
   const std::uint64_t bytes = arguments.lines * arguments.line_bytes;
   const Kernels::Reach reached = kernels.reach(operation, launch.executor, arguments.base, bytes);
   kernels.costs().add_walk(operation, launch.executor, reached.place, static_cast<double>(bytes),
-                           static_cast<double>(arguments.steps));
+                           static_cast<double>(arguments.steps), ordinary);
   if (launch.on_gpu()) operation.processors = kernels.costs().processors(launch.executor.index);
   const bool lost = kernels.lies(launch.executor, reached.place);
   operation.never_ends = kernels.hangs(reached.place, launch.executor);
@@ -74,8 +74,19 @@ void chase(Kernels& kernels, Operation& operation, const ChaseArguments& argumen
   };
 }
 
+void chase(Kernels& kernels, Operation& operation, const ChaseArguments& arguments,
+           const KernelLaunch& launch) {
+  walk(kernels, operation, arguments, launch, false);
+}
+
+void chase_ordinary(Kernels& kernels, Operation& operation, const ChaseArguments& arguments,
+                    const KernelLaunch& launch) {
+  walk(kernels, operation, arguments, launch, true);
+}
+
 const RegisterSimulatedKernel<build_chase> kBuild{"chase_build"};
 const RegisterSimulatedKernel<chase> kChase{"chase"};
+const RegisterSimulatedKernel<chase_ordinary> kChaseOrdinary{"chase_ordinary"};
 
 }  // namespace
 }  // namespace byteways::sim

@@ -2,6 +2,7 @@
 // `memset`: the vendor's call, or memset of a team, which sets each byte to one value.
 #include <algorithm>
 
+#include "interfaces/called_copies.hpp"
 #include "interfaces/copying_mover.hpp"
 #include "interfaces/pattern.hpp"
 #include "interfaces/registry.hpp"
@@ -65,15 +66,21 @@ class Store final : public CopyingMover {
 constexpr unsigned char kByte = 0xA7;
 constexpr std::uint64_t kBytes = 0x0101010101010101ull * kByte;
 
-// The vendor's call that sets bytes, in a GPU's queue. Vendors do not document which engine executes it, so
-// it must be observed (timing/engine.hpp). On a CPU, memset of a team.
+constexpr std::string_view kRefusal = "invalid argument";  // of both vendors
+
+// The vendor's call that sets bytes, in a GPU's queue or waiting. Vendors do not document which engine
+// executes it, so it must be observed (timing/engine.hpp). On a CPU, memset of a team.
 class Memset final : public CopyingMover {
  public:
   Memset(Session& session, const Flow& flow) : CopyingMover(session, into_buffer(flow)) {
     require_access(session, flow);
     set_payload(0, flow.size_bytes);
     traits_.noun = "memset";
-    if (!executor().is_host()) return;
+    if (const CopyCall call = copy_call(flow); call != CopyCall::async) choose_call(call);
+    if (!executor().is_host()) {
+      try_plain_memory();
+      return;
+    }
     choice_ = choose_kernel(flow, {"memset"}, flow.size_bytes);
     use_own_kernel(choice_.shape);
   }
@@ -81,10 +88,13 @@ class Memset final : public CopyingMover {
   void enqueue(Stream& stream, std::uint64_t first_operation, std::uint64_t count) override {
     moves(first_operation, count);
     std::byte* data = flow_.destination->data();
-    if (!executor().is_host())
-      return executor().runtime->set_series(
-          {data, nullptr, flow_.size_bytes, slots_.count, slots_.stride_bytes, first_operation, count}, kByte,
-          stream);
+    const CopySeries series{
+        data, nullptr, flow_.size_bytes, slots_.count, slots_.stride_bytes, first_operation, count};
+    if (calls_ != nullptr) {
+      calls_->set(series, kByte, executor().ordinal);
+      return calls_->settle(executor().ordinal);  // it may return before the memory of a GPU is set
+    }
+    if (!executor().is_host()) return executor().runtime->set_series(series, kByte, stream);
     const StoreArguments arguments{.data = data,
                                    .bytes = flow_.size_bytes,
                                    .key = kByte,
@@ -94,6 +104,28 @@ class Memset final : public CopyingMover {
   }
 
  private:
+  void choose_call(CopyCall call) {
+    const Offer<CopyCalls>& calls = executor().runtime->capability<CopyCalls>();
+    const Availability offered = calls ? calls.object->offers_blocking_set() : calls.availability();
+    const char* obstacle = call == CopyCall::blocking ? offered.reason.c_str() : "it names one GPU, not two";
+    if (*obstacle != '\0') throw Unsupported("memset", "call", obstacle, executor().name());
+    calls_ = calls.object;
+    traits_.waits_in_call("async");
+  }
+
+  // A runtime may refuse memory that it neither allocated nor registered, although its kernels reach it.
+  void try_plain_memory() {
+    if (!is_plain(flow_.destination->allocation().memory())) return;
+    try {
+      Stream& stream = session_->service_stream(executor());
+      enqueue(stream, 0, 1);
+      executor().runtime->synchronize(stream);
+    } catch (const Error& error) {
+      if (error.text() != kRefusal) throw;
+      throw Unsupported("memset", error.code(), error.what(), executor().name());
+    }
+  }
+
   void fill_sources(std::uint64_t) override {}
 
   CheckResult check_words(std::byte* data, std::uint64_t words, std::uint64_t) override {
@@ -125,6 +157,7 @@ class Memset final : public CopyingMover {
   }
 
   KernelChoice choice_;
+  CopyCalls* calls_ = nullptr;  // with the option `call`
 };
 
 const gpu::RegisterKernels<StoreArguments> kStoreKernels("interfaces/store/kernel.cu",

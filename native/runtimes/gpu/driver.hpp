@@ -11,6 +11,7 @@
 //   device_of(handle)                                   -1: the host; no value: several places, or none
 //   hold_pages(data, bytes, owner, device, hold)        advice that keeps managed pages where they are
 //   copy(device, to, from, bytes, stream)               the plain copy call
+//   copy_and_wait(device, to, from, bytes)              the copy call that waits
 //   batch_obstacle()                                    why copy_all() is not available; empty: it is
 //   copy_all(device, to, from, sizes, stream)           copies each piece, with one call
 //   rows_obstacle()                                     why copy_rows() is not available; empty: it is

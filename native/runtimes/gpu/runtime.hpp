@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtimes/gpu/copies.hpp"
+#include "runtimes/gpu/copy_calls.hpp"
 #include "runtimes/gpu/graph.hpp"
 #include "runtimes/gpu/host_pages.hpp"
 #include "runtimes/gpu/kernel_store.hpp"
@@ -183,6 +184,7 @@ class GpuRuntime : public Runtime {
         kernels_(driver, std::move(compiler), std::move(cache_folder), static_cast<int>(devices_.size())),
         graphs_(driver),
         copy_batches_(driver),
+        copy_calls_(driver),
         copies_2d_(driver),
         managed_pages_(driver, devices_),
         page_locking_(driver),
@@ -191,6 +193,7 @@ class GpuRuntime : public Runtime {
         peers_(driver) {
     offer<Graphs>(graphs_, graphs_.obstacle());
     offer<CopyBatches>(copy_batches_, driver_->batch_obstacle());
+    offer<CopyCalls>(copy_calls_);
     offer<Copies2D>(copies_2d_, driver_->rows_obstacle());
     offer<ManagedPages>(managed_pages_);
     offer<PageLocking>(page_locking_);
@@ -238,6 +241,7 @@ class GpuRuntime : public Runtime {
   KernelStore<Vendor> kernels_;
   VendorGraphs<Vendor> graphs_;
   VendorCopyBatches<Vendor> copy_batches_;
+  VendorCopyCalls<Vendor> copy_calls_;
   VendorCopies2D<Vendor> copies_2d_;
   VendorManagedPages<Vendor> managed_pages_;
   VendorPageLocking<Vendor> page_locking_;

@@ -48,12 +48,19 @@ CopyRule CopyRules::rule(const CopyEnds& ends, std::uint64_t bytes) const {
                           "by locking the pages for the while"};
   const bool from_gpu = ends.source_device >= 0, to_gpu = ends.destination_device >= 0;
   if (!from_gpu && !to_gpu) return {};
-  if (ends.source_device == ends.destination_device)
+  if (ends.source_device == ends.destination_device) {
+    if (ends.opened) return {};  // not by these kernels, and what HSA does with it was not read
     return {"kernel", who + "copies within one GPU are done by kernels"};
+  }
   if (!engines_) return {"kernel", who + "HSA_ENABLE_SDMA=0 leaves every copy to kernels"};
   if (from_gpu && to_gpu) {
     if (!peer_engines_)
       return {"kernel", who + "HSA_ENABLE_PEER_SDMA=0 leaves copies between GPUs to kernels"};
+    // rocblit.cpp, KernelBlitManager::copyBuffer: such memory never takes the path of kernels, whose size
+    // limits then do not matter.
+    if (ends.opened)
+      return {"copy-engine",
+              who + "copies of memory that another process owns go to SDMA engines, of any size"};
     if (bytes <= peer_kernel_bytes_)
       return {"kernel",
               who + "copies between GPUs of up to " + kib(peer_kernel_bytes_) + " are done by kernels"};

@@ -139,6 +139,9 @@ class HipDriver : public gpu::Driver<HipTable> {
   void copy(int device, void* to, const void* from, std::size_t bytes, Stream stream) const {
     call(device, copy_async, to, from, bytes, kCopyDefault, stream);
   }
+  void copy_and_wait(int device, void* to, const void* from, std::size_t bytes) const {
+    call(device, copy_blocking, to, from, bytes, kCopyDefault);
+  }
   std::string batch_obstacle() const;
   void copy_all(int device, std::vector<void*>& to, std::vector<const void*>& from,
                 std::vector<std::size_t>& sizes, Stream stream) const;

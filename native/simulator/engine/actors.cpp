@@ -29,6 +29,11 @@ __attribute__((tls_model("initial-exec"))) constinit thread_local ThreadState* a
 ThreadState& this_thread() { return acted_for != nullptr ? *acted_for : own_state; }
 ThreadState* act_for(ThreadState* state) { return std::exchange(acted_for, state); }
 
+int process_of_caller() {
+  constexpr int kOtherProcess = -2;
+  return this_thread().other_process ? kOtherProcess : Timeline::actor();
+}
+
 int Timeline::actor() { return this_thread().rank; }
 
 Timeline::Actor* Timeline::self() {

@@ -16,6 +16,8 @@ struct ThreadState {
 };
 
 ThreadState& this_thread();
+// The process for which this thread acts: ranks have numbers from 0, a machine without ranks kNoActor.
+int process_of_caller();
 // From now on this thread acts for the one whose state it is; null: for itself. Returns for whom it acted.
 ThreadState* act_for(ThreadState* state);
 

@@ -52,6 +52,7 @@ struct CopyPolicy {
   bool peer_engines = true;                 // false: HSA_ENABLE_PEER_SDMA=0
   std::uint64_t blit_peer_up_to_bytes = 0;  // ROC_P2P_SDMA_SIZE; local copies are always done by a kernel
   std::uint64_t blit_host_up_to_bytes = 0;  // GPU_FORCE_BLIT_COPY_SIZE
+  bool blit_opened = true;                  // short copies of memory that another process owns, too
   int engine = -1;                          // a chosen engine, -1: any
   bool follows = false;                     // another piece of the same batched call
   bool adjoins = false;                     // … whose end is where this one begins, on both sides

@@ -295,7 +295,14 @@ double Costs::scattered_rate(Place core, Place owner, double bytes) {
   return kCoreMisses * static_cast<double>(kLineBytes) / latency_ns(core, owner, bytes) * 1e9;
 }
 
-void Costs::add_walk(Operation& operation, Place executor, Place owner, double bytes, double steps) {
+void Costs::add_walk(Operation& operation, Place executor, Place owner, double bytes, double steps,
+                     bool ordinary) {
+  const GpuModel& device = model_->gpu;
+  // It has lines of any owner: only system scope says that they must come from there.
+  if (ordinary && executor.kind == gpu && bytes <= static_cast<double>(device.l1_bytes)) {
+    operation.fixed += picoseconds(device.l1_latency_ns / clocks_[at(executor.index)] * steps);
+    return;
+  }
   const double step_ns = latency_ns(executor, owner, bytes);
   const Place memory = memory_of(owner);
   const bool host = memory.kind == cpu;

@@ -59,8 +59,9 @@ class Costs {
   void add_network(Operation& operation, Place from, Place to, double bytes);
   const Model& model() const { return *model_; }
   // Adds a pointer chase of `steps` dependent loads over `bytes` of `owner`'s memory. Loads that reach a
-  // GPU's memory take longer the more of its bandwidth others use.
-  void add_walk(Operation& operation, Place executor, Place owner, double bytes, double steps);
+  // GPU's memory take longer the more of its bandwidth others use. `ordinary`: loads that a GPU's L1 serves.
+  void add_walk(Operation& operation, Place executor, Place owner, double bytes, double steps,
+                bool ordinary = false);
   // Returns the time of one dependent load over `bytes` of `owner`'s memory, in ns.
   double latency_ns(Place executor, Place owner, double bytes);
   // Returns the bytes/s that a core moves of scattered lines in `bytes` of `owner`'s memory.

@@ -119,6 +119,7 @@ class World {
   void open_mapping(void* data, int gpu, bool open);  // throws no_peer_access
   // Memory of another rank by its handle: answers its address, which `gpu` may use from then on.
   void* open_shared(void* data, int gpu);
+  void close_shared(void* data);
   void synchronize_device(int gpu);
 
   // --- queues

@@ -1,6 +1,7 @@
 // The simulated machine's memory: allocation cost, location, and access. See world.hpp.
 #include <algorithm>
 
+#include "simulator/engine/thread_state.hpp"
 #include "simulator/machine/world.hpp"
 
 namespace byteways::sim {
@@ -230,7 +231,7 @@ void World::open_mapping(void* data, int gpu, bool open) {
 
 void* World::open_shared(void* data, int gpu) {
   Lock lock = enter(model_.calls.enqueue_ns);
-  const Block& block = known(data);
+  Block& block = known(data);
   const bool whole = block.data == data && is_device(block.kind);
   if (!whole || block.kind == Kind::pool || block.kind == Kind::vmm)
     throw Failure(Code::invalid, "handles are of whole blocks of device memory");
@@ -238,7 +239,14 @@ void* World::open_shared(void* data, int gpu) {
   require_link(owner.index, gpu);
   time_.enter(lock, allocation_cost_.open_ns(block.bytes));
   if (owner.index != gpu) devices_.open_peer(gpu, owner.index);
+  block.opened_by.insert(process_of_caller());
   return data;
+}
+
+void World::close_shared(void* data) {
+  const Lock lock = enter(model_.calls.enqueue_ns);
+  std::multiset<int>& openers = known(data).opened_by;
+  if (const auto found = openers.find(process_of_caller()); found != openers.end()) openers.erase(found);
 }
 
 void World::require_link(int owner, int gpu) {

@@ -1,4 +1,5 @@
 // The simulated machine's queues: streams, events, enqueued work and graphs. See world.hpp.
+#include "simulator/engine/thread_state.hpp"
 #include "simulator/machine/world.hpp"
 
 namespace byteways::sim {
@@ -12,12 +13,13 @@ bool ends_at(const void* begin, std::uint64_t bytes, const void* end) {
 constexpr double kResidentThreads = 2048;
 
 // Whether an engine or the runtime's own kernel copies: the rules of ROCm's clr.
-bool by_engine(Place from, Place to, std::uint64_t bytes, const CopyPolicy& policy) {
+bool by_engine(Place from, Place to, std::uint64_t bytes, bool opened, const CopyPolicy& policy) {
   if (!policy.engines || from == to) return false;
   if (policy.engine >= 0) return true;
   const bool host = from.kind == Place::Kind::cpu || to.kind == Place::Kind::cpu;
   if (host) return bytes > policy.blit_host_up_to_bytes;
-  return policy.peer_engines && bytes > policy.blit_peer_up_to_bytes;
+  const bool blits = !opened || policy.blit_opened;
+  return policy.peer_engines && (!blits || bytes > policy.blit_peer_up_to_bytes);
 }
 
 }  // namespace
@@ -266,7 +268,9 @@ void World::submit_copy(Lock& lock, const Range& to, const Range& from, double b
     const bool to_gpu = here.kind == Place::Kind::cpu;
     costs_.add_staged(*operation, executor, to_gpu, to_gpu ? here : there, bytes);
   } else {
-    const bool engine = by_engine(here, there, static_cast<std::uint64_t>(bytes), policy);
+    const int process = process_of_caller();
+    const bool opened = to.block->opened_by.contains(process) || from.block->opened_by.contains(process);
+    const bool engine = by_engine(here, there, static_cast<std::uint64_t>(bytes), opened, policy);
     Transfer transfer{engine ? Mechanism::engine : Mechanism::blit, executor, here, there, bytes};
     transfer.engine = policy.engine;
     costs_.add(*operation, transfer);

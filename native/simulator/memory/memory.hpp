@@ -43,6 +43,7 @@ struct Block {
   std::uint64_t physical = 0;        // vmm: number of the mapped physical memory, 0: none
   std::set<int> open_to;             // vmm: GPUs with access
   std::set<int> registered_by;       // ranks whose MPI has opened it
+  std::multiset<int> opened_by;      // processes (process_of_caller()) that have opened its handle
   std::unique_ptr<Content> content;  // null: the memory is real
   std::optional<Note> note;
 

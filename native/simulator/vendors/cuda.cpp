@@ -126,6 +126,11 @@ int Cuda::gpu_of(int device) {
   return cuda_api::gpu_of(device);
 }
 
+int Cuda::gpu_of(Context context) {
+  world();
+  return cuda_api::gpu_of(context);
+}
+
 using Vendor = Cuda;
 #define BYTEWAYS_TWIN(cuda, hip) cuda
 #include "simulator/vendors/gpu_twins.inc"
@@ -369,6 +374,10 @@ int cuMemcpyAsync(void* destination, const void* source, std::size_t bytes, Stre
     require(destination != nullptr && source != nullptr, code::kInvalidValue);
     if (bytes != 0) world().copy(destination, source, bytes, stream_of(stream), CopyPolicy{});
   });
+}
+
+int cuMemcpy(void* destination, const void* source, std::size_t bytes) {
+  return answer([&] { copy_blocking(destination, source, bytes); });
 }
 
 int cuMemcpy2DAsync_v2(const Table::RowsCopy* rows, Stream stream) {

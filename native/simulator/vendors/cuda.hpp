@@ -15,7 +15,10 @@ struct Cuda {
   static World& world();
   static int current_gpu();
   static int gpu_of(int device);
-  static const std::vector<int>& gpus();  // the visible ones, by ordinal
+  static int gpu_of(Table::Context context);
+  static CopyPolicy copies() { return {}; }
+  static constexpr bool kReturnsEarly = true;  // calls that wait, where all memory is of GPUs
+  static const std::vector<int>& gpus();       // the visible ones, by ordinal
   // Dynamic shared memory that a block may opt in to (CUDA C++ programming guide, compute capability 9.0; 8.0
   // has 163 KiB). Nothing that is simulated depends on it.
   static constexpr int kSharedBytes = 227 << 10;
@@ -35,6 +38,7 @@ using Location = Cuda::Table::Location;
 using Module = Cuda::Table::Module;
 using Physical = Cuda::Table::Physical;
 using PhysicalProperties = Cuda::Table::PhysicalProperties;
+using PeerName = Context;
 using Pool = Cuda::Table::Pool;
 using RowsCopy = Cuda::Table::RowsCopy;
 using Stream = Cuda::Table::Stream;

@@ -49,6 +49,7 @@ struct Environment {
     // between GPUs take as long as on an engine (pearson-frontier-raw2023).
     const bool has_threshold = model.runtime_version >= kPeerThresholdVersion;
     copies.blit_peer_up_to_bytes = kKib * number_of_variable("ROC_P2P_SDMA_SIZE", has_threshold ? 1024 : 0);
+    copies.blit_opened = false;  // rocblit.cpp, KernelBlitManager::copyBuffer: ipcShared()
     copies.blit_host_up_to_bytes = kKib * number_of_variable("GPU_FORCE_BLIT_COPY_SIZE", 0);
     settings.hardware_queues = static_cast<int>(number_of_variable("GPU_MAX_HW_QUEUES", 0));
     settings.retry_faults = !has_retry(model) || number_of_variable("HSA_XNACK", 0) == 1;
@@ -365,6 +366,13 @@ int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int
       policy.blit_peer_up_to_bytes = policy.blit_host_up_to_bytes = 0;
     }
     if (bytes != 0) world().copy(destination, source, bytes, stream_of(stream), policy);
+  });
+}
+
+int hipMemcpy(void* destination, const void* source, std::size_t bytes, int kind) {
+  return answer([&] {
+    require(kind >= 0 && kind <= Table::kCopyDefault, code::kInvalidValue);
+    copy_blocking(destination, source, bytes);
   });
 }
 

@@ -17,6 +17,8 @@ struct Hip {
   static int gpu_of(int device);
   static const std::vector<int>& gpus();  // the visible ones, by ordinal
   static const CopyPolicy& copies();      // as the environment has it
+  // Calls that wait do so for every copy: no version of AMD's documents says otherwise of a kind of memory.
+  static constexpr bool kReturnsEarly = false;
   // Local data share of a CDNA compute unit (CDNA 2 and 3 ISA guides).
   static constexpr int kSharedBytes = 64 << 10;
 };
@@ -32,6 +34,7 @@ using Launchable = Hip::Table::Launchable;
 using Module = Hip::Table::Module;
 using Physical = Hip::Table::Physical;
 using PhysicalProperties = Hip::Table::PhysicalProperties;
+using PeerName = Device;
 using Pool = Hip::Table::Pool;
 using PointerAttributes = Hip::Table::PointerAttributes;
 using Properties = Hip::Table::Properties;

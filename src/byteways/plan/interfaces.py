@@ -75,9 +75,9 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "copy": Interface(
         "explicit",
-        "the vendor's asynchronous copy call, in a GPU's queue",
+        "the vendor's copy call: asynchronous, in a GPU's queue, unless `call` says otherwise",
         {"gpu": ()},
-        (opt.STREAM, opt.COPY_ENGINE, opt.PACE, opt.PAUSE_NS, opt.SUBMIT),
+        (opt.CALL, opt.STREAM, opt.COPY_ENGINE, opt.PACE, opt.PAUSE_NS, opt.SUBMIT),
         granularity_bytes=1,
         by_call=True,
         batched=True,
@@ -192,7 +192,8 @@ INTERFACES: Mapping[str, Interface] = {
     "pointer-chase": Interface(
         "direct access",
         "latency: dependent loads along a random cycle",
-        {"cpu": ("chase_build", "chase"), "gpu": ("chase_build", "chase")},
+        {"cpu": ("chase_build", "chase"), "gpu": ("chase_build", "chase", "chase_ordinary")},
+        (opt.LOADS,),
         buffers="one",
         figure="latency",
         counts="dependent-load",
@@ -367,14 +368,14 @@ INTERFACES: Mapping[str, Interface] = {
     ),
     "memset": replace(
         one_way(
-            "the vendor's asynchronous call that sets bytes; on a CPU, memset of all cores",
+            "the vendor's call that sets bytes, asynchronous or waiting; on a CPU, memset of all cores",
             "memset",
             sources=0,
             writes=True,
             on_gpus=(),
         ),
         category="explicit",
-        options=(opt.THREADS, opt.STREAM),
+        options=(opt.CALL, opt.THREADS, opt.STREAM),
         gpu_options=(),
     ),
     "load": one_way(

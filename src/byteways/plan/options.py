@@ -165,6 +165,16 @@ PARTNER_CORE = Option("partner_core", Span(0, 4095, "cores of a NUMA domain, by 
 #: Whether operations are enqueued back to back, or each is waited for; then the host's clock times the whole
 #: round trip.
 PACE = Option("pace", words=("back-to-back", "one-at-a-time"), default="back-to-back")
+#: Loads of a chase: of system scope, which go to the owner of the memory; or ordinary ones, as `*p` in a
+#: program, which a GPU's own caches may serve. A CPU has one kind, whose caches are coherent.
+LOADS = Option("loads", words=("system", "ordinary"), default="system")
+#: Which call of the vendor asks for a copy or sets bytes: the asynchronous one; one that waits (cudaMemcpy,
+#: hipMemset); one that names both GPUs (hipMemcpyPeerAsync), and the one that also waits (hipMemcpyPeer).
+CALL = Option("call", words=("async", "blocking", "peer", "peer-blocking"), default="async")
+#: Those that wait for their operation, which the host's clock then times.
+CALLS_THAT_WAIT = ("blocking", "peer-blocking")
+#: Those that name both GPUs.
+PEER_CALLS = ("peer", "peer-blocking")
 #: Whether the timed step writes each page, or pages were written before.
 TOUCHED = Option("touched", words=("no", "yes"))
 #: Whether the pool has released its freed memory, or keeps it for the next allocation.

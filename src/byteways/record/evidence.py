@@ -23,4 +23,5 @@ class EvidenceFields(msgspec.Struct, frozen=True, omit_defaults=True):
     #: Of UCX to the other rank: "cma/memory"; None: the library does not say.
     transports: tuple[str, ...] | None = None
     transports_unknown: str | None = None  # why: "old-library", UCX before 1.14
+    own_caches: bool | None = None  # loads that a cache of the executor's own may have served, not the owner
     call: str | None = None  # "ncclAlltoAll", or "ncclSend and ncclRecv" where the library lacks that

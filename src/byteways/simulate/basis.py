@@ -15,6 +15,7 @@ from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.interface_rows import MEMORY_CATEGORY
 from byteways.plan.interfaces import INTERFACES, counts_as_stream, metric_of, moves_pages
 from byteways.plan.memory import is_managed, is_plain
+from byteways.plan.options import CALL, CALLS_THAT_WAIT, LOADS
 from byteways.plan.pieces import pieces_of
 from byteways.simulate.model import ASSUMED_SOURCE, FITTED_SOURCE, NOMINAL, MachineModel
 
@@ -141,7 +142,8 @@ def _calls(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
     staged = INTERFACES[case.interface_of(flow)].by_call and any(
         is_plain(end.memory) for end in case.buffers_of(flow)
     )
-    if staged or not options.get("gate", True) or "pace" in options:
+    waits = "pace" in options or options.get(CALL.name) in CALLS_THAT_WAIT
+    if staged or not options.get("gate", True) or waits:
         yield "calls"
     elif flow.executor.startswith("gpu"):
         fixed = [key for way in _rates_of(model, case, flow) for key in model.keys_below(f"{way}.fixed_ns")]
@@ -186,6 +188,8 @@ def _prefetch_key(flow: Flow) -> str:
 def _latency(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
     """Yields the numbers of a chase or a ping-pong; of others beside it, what they wait for each other."""
     owners = {end.device for end in case.buffers_of(flow)}
+    if case.options_of(flow).get(LOADS.name) == "ordinary" and flow.executor.startswith("gpu"):
+        yield from ("gpu.l1_bytes", "gpu.l1_latency_ns")
     for executor in (flow.executor, flow.partner):
         if executor:
             for owner in owners:

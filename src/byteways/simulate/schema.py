@@ -131,6 +131,8 @@ MODEL_TABLES: Mapping[str, Mapping[str, ModelKey]] = {
         "bulk_block_bytes_per_s": _SPEED_OR_NONE,
         "domains": ModelKey("wholes"),
         "pci_addresses": ModelKey("texts"),
+        "l1_bytes": ModelKey("whole", 0),
+        "l1_latency_ns": ModelKey("number", 0.0),
         "l2_bytes": ModelKey("whole", 0),
         "l2_latency_ns": ModelKey("number", 0.0),
         "cache_latency_ns": _POSITIVE,

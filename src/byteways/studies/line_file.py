@@ -31,6 +31,7 @@ class LineTable(Struct, frozen=True, forbid_unknown_fields=True):
     cache: str = "cold"
     environment: dict[str, str] = {}
     options: dict[str, _Scalar | list[_Scalar]] = {}
+    earlier_options: dict[str, _Scalar] | None = None
     together: bool = False
     count: str = ""
     submits: bool = False

@@ -94,6 +94,8 @@ class StudyLine:
     environment: Mapping[str, str] = field(default_factory=dict)
     #: By name; a list has the values of cases of different sizes.
     options: Mapping[str, Any] = field(default_factory=dict)
+    #: Options of the cases that represent these in runs without them; None: none do.
+    earlier_options: Mapping[str, Any] | None = None
     together: bool = False  # all GPUs of the place concurrently, each with its nearest host, both ways
     #: `per-direction`: report one direction where the interface counts reads and writes;
     #: `half-round-trip`: of a ping-pong.

@@ -268,9 +268,14 @@ ANY_DOMAIN = "host"
 
 #: Whether copies of memory that the runtime neither allocated nor registered work; found by trial.
 PLAIN_COPY = "copy-of-plain-memory"
-#: Optional calls of a runtime besides single copies and launches: recorded graphs, batched copies, 2D copies,
-#: prefetch to a NUMA domain.
-OPTIONAL_CALLS = ("graph", "batch", "copy-2d", "prefetch-to-domain")
+#: The same of setting its bytes; tried where kernels reach such memory.
+PLAIN_SET = "memset-of-plain-memory"
+#: Optional calls of a runtime besides asynchronous copies and launches: recorded graphs, batched copies, 2D
+#: copies, prefetch to a NUMA domain, and each value of the option `call` of an interface.
+OPTIONAL_CALLS = (
+    *("graph", "batch", "copy-2d", "prefetch-to-domain"),
+    *("copy-blocking", "copy-peer", "copy-peer-blocking", "memset-blocking"),
+)
 
 
 @dataclass(frozen=True)
@@ -299,7 +304,9 @@ class Capabilities:
     pageable_access: Mapping[str, bool] = field(default_factory=dict)
     host_access: Mapping[str, bool] = field(default_factory=dict)  # by GPU: CPUs can access its memory
     copy_engines: Mapping[str, Mapping[str, CopyEngines]] = field(default_factory=dict)
-    calls: Mapping[str, Mapping[str, Offer]] = field(default_factory=dict)  # by GPU: CALLS, PLAIN_COPY
+    calls: Mapping[str, Mapping[str, Offer]] = field(
+        default_factory=dict
+    )  # by GPU: OPTIONAL_CALLS, PLAIN_COPY, PLAIN_SET
     host_loops: HostLoops | None = None  # None: simulated, or measured by an earlier version
     host_memory_bytes: int = 0  # control group limit or physical memory, whichever is less
 

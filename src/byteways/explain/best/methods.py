@@ -14,11 +14,18 @@ from byteways.explain.results.summary import Result
 from byteways.explain.results.variants import LIBRARY_NAMES
 from byteways.plan.block_layout import moves_blocks
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES
-from byteways.plan.options import SUBMIT
+from byteways.plan.options import CALL, CALLS_THAT_WAIT, SUBMIT
 from byteways.topology.model import Topology, runtime_of
 
 #: What a vendor's batched copy call is named.
 _BATCHED: Mapping[str, str] = {"CUDA": "cudaMemcpyBatchAsync", "HIP": "hipMemcpyBatchAsync"}
+#: What the calls of an interface are named, by its option `call`.
+_CALLS: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("copy", "blocking"): {"CUDA": "cudaMemcpy", "HIP": "hipMemcpy"},
+    ("copy", "peer"): {"CUDA": "cudaMemcpyPeerAsync", "HIP": "hipMemcpyPeerAsync"},
+    ("copy", "peer-blocking"): {"CUDA": "cudaMemcpyPeer", "HIP": "hipMemcpyPeer"},
+    ("memset", "blocking"): {"CUDA": "cudaMemset", "HIP": "hipMemset"},
+}
 #: Calls that carry messages, by library.
 _MESSAGES: Mapping[str, str] = {
     "mpi": "MPI_Isend and MPI_Irecv",
@@ -55,11 +62,15 @@ def method(cells: Sequence[Result], topology: Topology) -> str:
 
 
 def _call(cell: Result, executor: str, topology: Topology) -> str:
-    """`cudaMemcpyAsync in a stream of gpu0`."""
+    """`cudaMemcpyAsync in a stream of gpu0`, `hipMemcpy for gpu0`."""
     record = cell.record
     first = record.executor.partition(",")[0]
     runtime = runtime_of(topology.device(first)) if first in topology.names() else ""
     name = named_by("interface", record.interface, runtime) or record.interface
+    call = str(record.options.get(CALL.name, CALL.default))
+    name = _CALLS.get((record.interface, call), {}).get(runtime, name)
+    if call in CALLS_THAT_WAIT:
+        return f"{name} for {executor.replace(',', ', ')}"
     submit = record.options.get(SUBMIT.name)
     if submit == "batch":
         name = _BATCHED.get(runtime, name)

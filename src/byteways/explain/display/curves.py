@@ -10,6 +10,7 @@ from byteways.explain.display.chart import SOFT, TRANSFER_SIZES, Axis, Chart, Po
 from byteways.explain.results.selection import (
     PAIR_KINDS,
     WITH_OWN_TABLES,
+    by_own_caches,
     chases,
     kind,
     link_class,
@@ -288,4 +289,5 @@ def _place(cell: Result, named: bool) -> str:
     else:
         where = f"{owner} {cell.source.memory}"
     warm = ", warm" if named and cell.record.cache == "warm" else ""
-    return f"{who}, {where}{warm}"
+    loads = ", ordinary loads" if by_own_caches(cell) else ""
+    return f"{who}, {where}{warm}{loads}"

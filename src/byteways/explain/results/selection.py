@@ -154,6 +154,11 @@ def chases(results: Iterable[Result]) -> list[Result]:
     ]
 
 
+def by_own_caches(cell: Result) -> bool:
+    """Whether a GPU's own caches may have served its loads, whoever owns the memory."""
+    return bool(cell.record.evidence and cell.record.evidence.own_caches)
+
+
 def concurrent(results: Iterable[Result]) -> list[Result]:
     """Returns bandwidth of concurrent flows, or of one with background load, within one process."""
     return [

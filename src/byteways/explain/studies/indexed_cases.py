@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import INTERFACES, OF_ALL
@@ -35,15 +36,31 @@ class Entries:
     def of(
         self, line: StudyLine, devices: tuple[str, ...], environment: dict[str, str], ranks: int = 0
     ) -> list[IndexedCase]:
-        """Returns the cases of a line on these devices; `ranks`: of so many, whose first has the devices."""
+        """Returns the cases of a line on these devices; `ranks`: of so many, whose first has the devices.
+
+        Those with the line's options; where there are none, those that represent them in earlier runs.
+        """
         if line.together:
             return self._all_at_once(line, frozenset(devices))
+        found = self._with(line, line.options, devices, environment, ranks)
+        if found or line.earlier_options is None:
+            return found
+        return self._with(line, line.earlier_options, devices, environment, ranks)
+
+    def _with(
+        self,
+        line: StudyLine,
+        options: Mapping[str, Any],
+        devices: tuple[str, ...],
+        environment: dict[str, str],
+        ranks: int,
+    ) -> list[IndexedCase]:
         return [
             entry
             for ends in line.ends
             for entry in self._by_flow.get(_flow_key(line.interface, line.pattern, ends.flow(devices)), ())
             if entry.case.environment == environment
-            and _same_options(entry.case, line)
+            and _same_options(entry.case, options)
             and _same_cache(entry.case, line)
             and ranks in (0, len(entry.case.ranks))
         ]
@@ -59,7 +76,7 @@ class Entries:
             if (entry.case.interface, entry.case.pattern) == (line.interface, pattern)
             and _gpus(entry.case) == gpus
             and all(memory in (flow.source.memory, flow.destination.memory) for flow in entry.case.flows)
-            and _same_options(entry.case, line)
+            and _same_options(entry.case, line.options)
             and not entry.case.environment
         ]
 
@@ -77,9 +94,9 @@ def _gpus(case: Case) -> frozenset[str]:
     return frozenset(device for device in ends if device.startswith("gpu"))
 
 
-def _same_options(case: Case, line: StudyLine) -> bool:
+def _same_options(case: Case, options: Mapping[str, Any]) -> bool:
     asked = {name: value for name, value in case.options.items() if name not in _TIMING_OPTIONS}
-    wanted = {name: value for name, value in line.options.items() if name not in _TIMING_OPTIONS}
+    wanted = {name: value for name, value in options.items() if name not in _TIMING_OPTIONS}
     return asked.keys() == wanted.keys() and all(
         asked[name] in (value if isinstance(value, list) else [value]) for name, value in wanted.items()
     )

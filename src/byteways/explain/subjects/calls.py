@@ -19,6 +19,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, link_class
 from byteways.explain.results.summary import RecordedRun, Result, group_by, pool
 from byteways.plan.interfaces import metric_of
+from byteways.plan.options import CALL, CALLS_THAT_WAIT
 from byteways.units import format_size, short_time
 
 #: Copies up to this size are "small": launch overhead dominates their time.
@@ -86,7 +87,9 @@ def call_costs(results: Sequence[Result], run: RecordedRun) -> list[CallCost]:
 
 
 def copy_costs(results: Sequence[Result], run: RecordedRun) -> list[CallCost]:
-    """Returns the costs of small transfers that were measured isolated as well as back to back."""
+    """Returns the costs of small transfers that were measured isolated as well as back to back, or by a call
+    that waits.
+    """
     return costs(_paired(results), run)
 
 
@@ -136,7 +139,7 @@ def _is_waited(cell: Result) -> bool:
 
 def _is_host_call(cell: Result) -> bool:
     """Whether the call itself blocks, so that nothing can run back to back."""
-    return cell.record.interface == "synchronize"
+    return cell.record.interface == "synchronize" or cell.record.options.get(CALL.name) in CALLS_THAT_WAIT
 
 
 def _time_ns(members: Sequence[Result]) -> float | None:
@@ -146,7 +149,7 @@ def _time_ns(members: Sequence[Result]) -> float | None:
 
 
 def _paired(results: Sequence[Result]) -> list[Result]:
-    """Returns small single-flow transfers that were measured both isolated and back to back."""
+    """Returns small single-flow transfers that were measured isolated, and the same back to back."""
     single = [
         cell
         for cell in results
@@ -154,7 +157,7 @@ def _paired(results: Sequence[Result]) -> list[Result]:
         and metric_of(cell.record.interface) == "bandwidth"
         and cell.record.size_bytes <= SMALL_COPY_BYTES
     ]
-    waited = {_same(cell) for cell in single if _is_waited(cell)}
+    waited = {_same(cell) for cell in single if _is_waited(cell) or _is_host_call(cell)}
     return [cell for cell in single if _same(cell) in waited]
 
 

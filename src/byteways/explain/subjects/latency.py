@@ -19,6 +19,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import (
     REPRESENTS_LARGEST_FACTOR,
     broadest_size,
+    by_own_caches,
     chases,
     device_order,
     variant,
@@ -64,7 +65,10 @@ def latency_tables(results: Sequence[Result]) -> list[Table]:
         grid_of(
             "Latency of a dependent load, working set",
             "executor \\ memory",
-            ((cell.record.executor, f"{cell.source}{_warm(cell) * both}", cell) for cell in by_size[size]),
+            (
+                (cell.record.executor, f"{cell.source}{_warm(cell) * both}{_loads(cell)}", cell)
+                for cell in by_size[size]
+            ),
             quantity="latency",
         )
         for size in sorted(by_size, reverse=True)
@@ -88,6 +92,10 @@ def _walks(results: Sequence[Result]) -> list[Result]:
 
 def _warm(cell: Result) -> str:
     return " (warm)" if cell.record.cache == "warm" else ""
+
+
+def _loads(cell: Result) -> str:
+    return " (ordinary loads)" if by_own_caches(cell) else ""
 
 
 def _overview(index: Index) -> list[Chart]:
@@ -149,6 +157,8 @@ def levels_of_gpus(index: Index) -> list[tuple[str, ResultGroup]]:
         if cell.record.executor.startswith("gpu")
         and (cell.source.device.startswith("cpu") or cell.source.memory == "device")
     ]
+    # Of two kinds of loads, those that reach the owner of the memory.
+    walks = [cell for cell in walks if not by_own_caches(cell)] or walks
     if not walks:
         return []
     size = broadest_size(walks)

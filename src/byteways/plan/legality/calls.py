@@ -9,10 +9,10 @@ from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.reach import Reach, because, kind_of, reach_refusal
 from byteways.plan.managed_pages import lands_elsewhere, moving_refusal
-from byteways.plan.memory import is_managed, is_plain
-from byteways.plan.options import LAUNCH
+from byteways.plan.memory import is_device, is_managed, is_plain
+from byteways.plan.options import CALL, LAUNCH, PEER_CALLS
 from byteways.plan.relays import MOST_PIECES_IN_A_STREAM, paths_of, pieces_in_a_stream
-from byteways.topology.model import ANY_DOMAIN, PLAIN_COPY
+from byteways.topology.model import ANY_DOMAIN, PLAIN_COPY, PLAIN_SET
 from byteways.units import format_size
 
 #: Memory kinds in which PyTorch allocates tensors.
@@ -45,6 +45,35 @@ def plain_copy_refusal(question: LegalityContext) -> str | None:
         return None
     what = f"copies of {plain.memory} memory, which the runtime neither allocated nor registered, are refused"
     return because(what, offer)
+
+
+def plain_set_refusal(question: LegalityContext) -> str | None:
+    """The same of setting its bytes, where kernels of the GPU reach it."""
+    buffer, executor = question.flow.source, question.flow.executor
+    offer = question.there.calls.get(executor, {}).get(PLAIN_SET)
+    if not executor.startswith("gpu") or not is_plain(buffer.memory) or offer is None or offer.available:
+        return None
+    what = (
+        f"{buffer.memory} memory, which the runtime neither allocated nor registered, is not set by its call"
+    )
+    return because(what, offer)
+
+
+def call_refusal(question: LegalityContext) -> str | None:
+    """A call may be missing, and one for peers names the GPUs that own both ends."""
+    flow, call = question.flow, question.options[CALL.name]
+    if call == CALL.default:
+        return None
+    if not flow.executor.startswith("gpu"):
+        return f"{CALL.name} chooses among the calls of a GPU's runtime, and {flow.executor} is a CPU"
+    if call in PEER_CALLS:
+        for buffer in (flow.source, flow.destination):
+            if not (kind_of(buffer.device) == "gpu" and is_device(buffer.memory)):
+                return f"call {call} copies between memories of GPUs, and {buffer} is none"
+    offer = question.there.calls.get(flow.executor, {}).get(f"{question.interface}-{call}")
+    if offer is None or offer.available:
+        return None
+    return because(f"{flow.executor} has no such call", offer)
 
 
 def step_refusal(question: LegalityContext) -> str | None:

@@ -20,10 +20,13 @@ from byteways.plan.interfaces import (
 )
 from byteways.plan.options import (
     ACCESS_BYTES,
+    CALL,
+    CALLS_THAT_WAIT,
     LAUNCH,
     LAYOUT,
     MOST_ACCESSES,
     MOST_BLOCK_THREADS,
+    PEER_CALLS,
     SUBMIT,
 )
 from byteways.plan.pieces import pieces_of_options
@@ -62,6 +65,7 @@ def mistake(request: Request) -> Mistake | None:
         or _engine_mistake(request)
         or _pace_mistake(request)
         or _submit_mistake(request)
+        or _call_mistake(request)
         or _in_place_mistake(request)
         or _calls_mistake(request)
         or _registration_mistake(request)
@@ -169,6 +173,30 @@ def _pace_mistake(request: Request) -> Mistake | None:
         return Mistake("pace", reason, 'pattern = "unidirectional"')
     if "copy_engine" in request.options:
         return Mistake("pace", "a copy on a chosen engine is always synchronous: leave 'pace' out")
+    return None
+
+
+def _call_mistake(request: Request) -> Mistake | None:
+    """Calls other than the asynchronous one: those that wait run alone and use no stream of ours."""
+    options, call = request.options, request.options.get(CALL.name, CALL.default)
+    if call == CALL.default:
+        return None
+    if request.interface == "memset" and call in PEER_CALLS:
+        return Mistake(CALL.name, "setting bytes concerns one GPU, and not two peers", 'call = "blocking"')
+    if options.get("submit", "calls") != "calls":
+        reason = f"a {options['submit']} takes the asynchronous call, not call {call}"
+        return Mistake(CALL.name, reason, 'submit = "calls"')
+    if "copy_engine" in options:
+        return Mistake(CALL.name, "a chosen engine has a call of its own", "leave one of them out")
+    if call not in CALLS_THAT_WAIT:
+        return None
+    for name in ("pace", "pause_ns", "stream"):
+        if name in options:
+            reason = f"call {call} waits for its operation, in no stream of ours: it has no {name}"
+            return Mistake(name, reason, f"leave '{name}' out")
+    if request.pattern != "unidirectional":
+        reason = f"call {call} runs alone: {request.pattern} flows would be serialised"
+        return Mistake(CALL.name, reason, 'pattern = "unidirectional"')
     return None
 
 

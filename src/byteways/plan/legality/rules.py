@@ -124,9 +124,16 @@ RULES: tuple[Rule, ...] = (
         calls.plain_copy_refusal,
         (*_COPIES, COLD_LOAD),
     ),
+    Rule("plain-set", "the runtime sets memory that it does not know", calls.plain_set_refusal, ("memset",)),
     Rule("torch-memory", "PyTorch has tensors in this memory", calls.torch_refusal, _OF_TORCH),
     Rule("memory-step", "the step exists for this memory", calls.step_refusal, _STEPS),
     Rule("copy-engine", "the chosen engine serves the pair", calls.engine_refusal, options=("copy_engine",)),
+    Rule(
+        "copy-call",
+        "the runtime has the call, and it takes these ends",
+        calls.call_refusal,
+        options=("call",),
+    ),
     Rule(
         "packing",
         "blocks are packed between the host and the executor",

@@ -19,7 +19,7 @@ from byteways.run.shared.simulator import simulator_path
 from byteways.run.work.compile_kernels import compile_in_child, risky_architectures
 from byteways.run.work.device_caches import last_level_caches
 from byteways.settings import kernel_cache
-from byteways.topology.model import ANY_DOMAIN, OPTIONAL_CALLS, PLAIN_COPY
+from byteways.topology.model import ANY_DOMAIN, OPTIONAL_CALLS, PLAIN_COPY, PLAIN_SET
 
 if TYPE_CHECKING:
     from byteways._core import Device, LibraryReport, Session
@@ -114,7 +114,7 @@ def describe(
             first_gpus.setdefault(device.runtime, device)
     with_xccl = any(INTERFACES[name].library == "xccl" for name in asked.interface_names())
     reports = {vendor: _xccl_report(vendor, session.virtual_time) for vendor in first_gpus if with_xccl}
-    plain = {vendor: _plain_copy(session, gpu) for vendor, gpu in first_gpus.items()}
+    plain = {vendor: _plain_calls(session, gpu) for vendor, gpu in first_gpus.items()}
     return {
         "capabilities": {
             "devices": list_devices(every)
@@ -144,7 +144,7 @@ def describe(
             "calls": {
                 device.name: {
                     **{call: _offer(session.offers_call(device.name, call)) for call in OPTIONAL_CALLS},
-                    PLAIN_COPY: plain[device.runtime],
+                    **plain[device.runtime],
                 }
                 for device in devices
                 if device.runtime != "host"
@@ -340,19 +340,32 @@ def _proved(session: Session, executor: str, owner: str, memory: str) -> dict[st
         return {"available": False, "reason": str(error)}
 
 
-def _plain_copy(session: Session, gpu: Device) -> dict[str, Any]:
-    """Tries a copy of unregistered host memory: HIP on an APU refuses what other runtimes stage.
+def _plain_calls(session: Session, gpu: Device) -> dict[str, dict[str, Any]]:
+    """Tries to copy unregistered host memory, and to set its bytes where kernels reach it: HIP on an APU
+    refuses what other runtimes stage.
+    """
+    cpu = next(device for device in session.devices if device.runtime == "host")
+    plain, own = (cpu.name, "pageable"), (gpu.name, "device")
+    found = {PLAIN_COPY: _accepts(session, gpu, "copy", plain, own)}
+    if gpu.pageable_access:
+        found[PLAIN_SET] = _accepts(session, gpu, "memset", plain, None)
+    return found
+
+
+def _accepts(
+    session: Session, gpu: Device, interface: str, source: tuple[str, str], to: tuple[str, str] | None
+) -> dict[str, Any]:
+    """Tries one call of `gpu` on memory of these devices and kinds; `to` None: on one buffer.
 
     What it answers to its own arguments is no error of a device, which goes on. Any other error is left to
     the cases that meet it.
     """
-    cpu = next(device for device in session.devices if device.runtime == "host")
     options = _core.MeasureOptions()
     options.budget_s, options.max_samples = 0.0, 1
     try:
-        source = session.allocate(cpu.name, "pageable", _TRIAL_BYTES, cpu.name)
-        destination = session.allocate(gpu.name, "device", _TRIAL_BYTES, gpu.name)
-        session.measure([_core.Flow(source, destination, gpu.name, "copy", _TRIAL_BYTES)], options)
+        first = session.allocate(*source, _TRIAL_BYTES, source[0])
+        second = first if to is None else session.allocate(*to, _TRIAL_BYTES, to[0])
+        session.measure([_core.Flow(first, second, gpu.name, interface, _TRIAL_BYTES)], options)
     except _core.Error as error:
         if "invalid argument" in str(error):
             return {"available": False, "reason": f"{gpu.runtime_version}: {error}"}

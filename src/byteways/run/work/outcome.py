@@ -191,6 +191,8 @@ def _evidence(noted: EvidenceFields) -> dict[str, Any] | None:
         fields["transports"] = tuple(noted.transports)
     elif noted.library == "UCX":
         fields["transports_unknown"] = "old-library"
+    if noted.own_caches:
+        fields["own_caches"] = True
     if noted.fallback.from_:
         fallback = noted.fallback
         fields["fallback"] = {"asked": fallback.from_, "used": fallback.to, "reason": fallback.reason}
