@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstring>
+#include <initializer_list>
 
 namespace byteways::watch {
 namespace {

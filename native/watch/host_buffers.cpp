@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <initializer_list>
+
 namespace byteways::watch {
 
 Memory memory_of_buffers() noexcept {

@@ -14,6 +14,7 @@
 
 #include "watch/allocations/driver.hpp"
 #include "watch/allocations/regions.hpp"
+#include "watch/clock.hpp"
 #include "watch/histogram.hpp"
 #include "watch/names.hpp"
 #include "watch/site.hpp"

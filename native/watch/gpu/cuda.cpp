@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <initializer_list>
+#include <iterator>
 #include <string>
 #include <string_view>
 
