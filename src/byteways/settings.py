@@ -47,15 +47,25 @@ SETTINGS = (
     ),
     Setting(
         "BYTEWAYS_WATCH_CUPTI",
-        "files of CUPTI to try in a watched program, separated by colons, set likewise",
+        "files of CUPTI to try in a watched program, separated by colons, set by `byteways watch`",
         "found by the dynamic linker",
     ),
     Setting("BYTEWAYS_WATCH_MEMORY", "memory of large allocations, set by `watch --try`", "as it is"),
     Setting(
-        "BYTEWAYS_WATCH_THRESHOLD", "size in bytes from which allocations are large, set likewise", "none is"
+        "BYTEWAYS_WATCH_THRESHOLD",
+        "size in bytes from which allocations are large, set by `byteways watch`",
+        "none is",
     ),
-    Setting("BYTEWAYS_WATCH_MEMCPY", "size in bytes from which copies are counted, set likewise", "none is"),
-    Setting("BYTEWAYS_WATCH_START", "start of the time line in ns since 1970, set likewise", "the process"),
+    Setting(
+        "BYTEWAYS_WATCH_MEMCPY",
+        "size in bytes from which copies are counted, set by `byteways watch`",
+        "none is",
+    ),
+    Setting(
+        "BYTEWAYS_WATCH_START",
+        "start of the time line in ns since 1970, set by `byteways watch`",
+        "the process",
+    ),
     Setting("BYTEWAYS_GPUS", "0: use no GPU, measure the host only", "1"),
     Setting(
         "BYTEWAYS_ISA",

@@ -93,15 +93,15 @@ def watch(
     if not command:
         raise BytewaysError("no command to watch", hint=WATCH_USAGE)
     memcpy_bytes = _size(memcpy) if memcpy is not None else None
-    told = Command(program_named(command[0]), command, memcpy_bytes)
+    watched = Command(program_named(command[0]), command, memcpy_bytes)
     shown.check()
-    folder = out or _default_folder(told.program)
+    folder = out or _default_folder(watched.program)
     if len(changes) > 1:
         from byteways.cli.watch_trials import run_trials
 
-        return run_trials(told, folder, changes, repeat, shown, as_json=as_json)
+        return run_trials(watched, folder, changes, repeat, shown, as_json=as_json)
     make_folder(folder)
-    ended, problems = observe(told, folder, changes[0])
+    ended, problems = observe(watched, folder, changes[0])
     shown.after(folder, problems)
     return ended.as_shell
 

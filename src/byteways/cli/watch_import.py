@@ -79,7 +79,7 @@ def _print_mistakes(trace: Path, read: TraceRead) -> None:
 def _named(trace: Path, read: TraceRead) -> TraceRead:
     """Returns a trace whose processes have a host: the name of the file where it does not name one.
 
-    Containers give processes of different hosts the same numbers; the file tells them apart.
+    Containers give processes of different hosts the same numbers; the name of the file distinguishes them.
     """
     processes = [
         process if process.host else msgspec.structs.replace(process, host=trace.name)

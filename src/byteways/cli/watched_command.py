@@ -37,7 +37,7 @@ class Command:
 
 
 def observe(
-    command: Command, folder: Path, change: ProgramChange, told: Sequence[Problem] = ()
+    command: Command, folder: Path, change: ProgramChange, known: Sequence[Problem] = ()
 ) -> tuple[Ended, list[Problem]]:
     """Runs a command to its end.
 
@@ -45,7 +45,7 @@ def observe(
         command: What is run.
         folder: A new folder for what is seen.
         change: What is changed.
-        told: Problems that were printed before.
+        known: Problems that were printed before.
 
     Returns:
         How it ended, and what could not be observed from the start on.
@@ -64,7 +64,7 @@ def observe(
     )
     change.apply(launch, libraries)
     for problem in launch.problems:
-        if problem not in told:
+        if problem not in known:
             say(f"warning: {sentence(problem)}")
     options: dict[str, str | int | bool] = {"collectors": ",".join(launch.collectors)}
     if command.memcpy_bytes is not None:

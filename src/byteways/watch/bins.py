@@ -48,7 +48,7 @@ class Bin(msgspec.Struct, frozen=True, omit_defaults=True):
     what: What
     method: str  # the call as the program's library names it: cuMemcpyHtoDAsync, MPI_Send, ncclAllReduce
     count: int
-    bytes: int  # sum over the operations; of a collective as its caller's count says
+    bytes: int  # sum over the operations; of a collective as sizes of suites: exchanged blocks together
     size_from: int  # least size of one operation in bytes
     size_to: int  # greatest size; equal to the least while there are bins enough
     sized: bool = True  # False: what observed the operations does not know their sizes; the three above are 0
