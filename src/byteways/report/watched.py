@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 from byteways.explain.watched.advice import Advice
 from byteways.explain.watched.operations import watch_table
@@ -25,7 +26,7 @@ def watched_page(found: WatchFolder, advised: Advice | None, name: str) -> str:
         advised: What it would gain; None: it is compared with nothing.
         name: Of the run that it is compared with.
     """
-    command = found.manifest.command
+    command = [Path(word).name or word for word in found.manifest.command[:1]] + found.manifest.command[1:]
     named = shlex.join(command[:_TITLE_WORDS]) + (" …" if len(command) > _TITLE_WORDS else "")
     seconds = (found.manifest.duration_ns or 0) / 1e9
     processes = len(found.watched.processes)
