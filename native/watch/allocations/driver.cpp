@@ -43,8 +43,8 @@ constexpr Names kDrivers[] = {
      "hipDevicePrimaryCtxRelease", "hipCtxGetCurrent", "hipCtxPushCurrent", "hipCtxPopCurrent",
      "hipHostRegister", "hipHostUnregister", "hipHostMalloc", "hipHostFree", "hipMallocManaged", "hipFree"},
 };
-// Further file names of HIP's library: programs open the one with their version.
-constexpr const char* kHipFiles[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+// Further file names of the second library: programs open the one with their version.
+constexpr const char* kFurtherFiles[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
 
 constinit Driver driver{};
 constinit std::atomic<bool> is_complete{false};
@@ -52,7 +52,7 @@ constinit std::atomic<bool> is_complete{false};
 void* loaded(const Names& names) {
   if (void* library = dlopen(names.library, RTLD_LAZY | RTLD_NOLOAD)) return library;
   if (&names != &kDrivers[1]) return nullptr;
-  for (const char* file : kHipFiles)
+  for (const char* file : kFurtherFiles)
     if (void* library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD)) return library;
   return nullptr;
 }
