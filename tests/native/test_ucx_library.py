@@ -10,7 +10,7 @@ import pytest
 
 from byteways import _core
 from byteways.run.shared.simulator import simulator_path
-from byteways.run.shared.ucx_library import ucx_report_of_child
+from byteways.run.shared.ucx_library import ucx_of_mpi, ucx_report_of_child
 
 #: A UCX of the year 2020.
 OLD = """
@@ -64,8 +64,18 @@ def test_the_simulated_library_has_every_function(monkeypatch: pytest.MonkeyPatc
 def test_this_process_loads_nothing() -> None:
     """Catches a probe that loads UCX, which handles signals and memory, into the process that asks."""
     code = (
-        "from byteways.run.shared.ucx_library import ucx_report_of_child; ucx_report_of_child();"
+        "from byteways.run.shared.ucx_library import ucx_of_mpi, ucx_report_of_child; ucx_report_of_child();"
         "print('libucp.so' in open('/proc/self/maps').read())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_ucx_that_a_package_of_mpi_brings(tmp_path: Path) -> None:
+    """Catches a machine without any UCX but that of its MPI, on which ranks of MPI could use it."""
+    launcher = tmp_path / "bin" / "mpiexec"
+    (tmp_path / "lib" / "openmpi").mkdir(parents=True)
+    launcher.parent.mkdir()
+    launcher.touch()
+    assert ucx_of_mpi(str(launcher)) == [str(tmp_path / "lib" / "openmpi")]
+    assert ucx_of_mpi("") == []

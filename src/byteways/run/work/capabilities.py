@@ -210,7 +210,7 @@ def _interfaces(session: Session, device: Device, lost: str = "", asked: Asked =
             offers[name] = _xccl_offer(device.runtime, session.virtual_time)
             continue
         if interface.library == "ucx":
-            offers[name] = _ucx_offer(session.virtual_time)
+            offers[name] = _ucx_offer(session.virtual_time, asked.launcher)
             continue
         if interface.worker != "native" and interface.library != "direct":
             offers[name] = _library_offer(interface.worker, session.virtual_time, asked.launcher)
@@ -251,11 +251,11 @@ def _mpi_offer(simulated: bool, launcher: str | None = None) -> dict[str, Any]:
     return {"available": report["usable"], "reason": report["reason"]}
 
 
-def _ucx_offer(simulated: bool) -> dict[str, Any]:
+def _ucx_offer(simulated: bool, launcher: str | None) -> dict[str, Any]:
     """Whether UCX is available."""
     if simulated:
         return {"available": True, "reason": ""}
-    report = _ucx_report()
+    report = _ucx_report(launcher)
     return {"available": report["usable"], "reason": report["reason"]}
 
 
@@ -263,14 +263,18 @@ def _ucx_reports(asked: Asked, simulated: bool) -> list[dict[str, Any]]:
     """Returns the report on UCX where cases use it; on a simulated machine it is that of the simulator."""
     if not any(INTERFACES[name].library == "ucx" for name in asked.interface_names()):
         return []
-    return [_library(_core.ucx_report([], simulator_path())) if simulated else _ucx_report()]
+    return [_library(_core.ucx_report([], simulator_path())) if simulated else _ucx_report(asked.launcher)]
 
 
 @lru_cache(maxsize=1)
-def _ucx_report() -> dict[str, Any]:
+def _ucx_report(launcher: str | None) -> dict[str, Any]:
+    from byteways.run.shared.launchers import LOCAL, launcher_program
     from byteways.run.shared.ucx_library import ucx_report_of_child
 
-    return ucx_report_of_child()
+    try:
+        return ucx_report_of_child("" if launcher == LOCAL.name else launcher_program(launcher))
+    except BytewaysError:  # no launcher: plan/legality says so
+        return ucx_report_of_child()
 
 
 def _xccl_offer(vendor: str, simulated: bool) -> dict[str, Any]:
