@@ -17,7 +17,9 @@ namespace {
 }  // namespace
 
 extern "C" {
-[[noreturn, gnu::visibility("default")]] void _exit(int status) { leave("_exit", status); }
-[[noreturn, gnu::visibility("default")]] void _Exit(int status) noexcept { leave("_Exit", status); }
-[[noreturn, gnu::visibility("default")]] void quick_exit(int status) noexcept { leave("quick_exit", status); }
+[[gnu::noreturn, gnu::visibility("default")]] void _exit(int status) { leave("_exit", status); }
+[[gnu::noreturn, gnu::visibility("default")]] void _Exit(int status) noexcept { leave("_Exit", status); }
+[[gnu::noreturn, gnu::visibility("default")]] void quick_exit(int status) noexcept {
+  leave("quick_exit", status);
+}
 }
