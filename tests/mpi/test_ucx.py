@@ -155,4 +155,6 @@ def test_a_killed_rank_costs_one_case(tmp_path: Path) -> None:
     found = RunFolder(tmp_path / "R").records
     lost = [record for record in found if record.status != "measured"]
     assert len(found) == 6 and len(lost) <= 1, said
-    assert [record.status for record in lost] == ["lost"] * len(lost)
+    for record in lost:  # failed: the other rank has noticed first
+        left = record.reason_fields == {"call": "team", "error": "a rank left"}
+        assert record.status == "lost" or (record.status == "failed" and left), record.reason

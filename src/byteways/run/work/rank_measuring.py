@@ -57,6 +57,9 @@ if TYPE_CHECKING:
 _SLOT_ALIGNMENT_BYTES = 256
 #: What a rank says whose buffers an earlier case has used; without a word they are new.
 _USED = b"\0used"
+#: The failed call by which a rank learns that another one has ended (native/runtimes/process_ranks.cpp): the
+#: others end as well, and new ranks have to continue.
+_RANK_LEFT = {"call": "team", "error": "a rank left"}
 #: Names of GPUs by the runtime that drives them.
 _VENDORS = {"cuda": "NVIDIA", "hip": "AMD"}
 
@@ -240,7 +243,8 @@ class RankMeasurer(MeasurerOfRanks):
 
         If one rank fails before the measurement, for example out of memory, it fails on all.
         """
-        return WorkerAnswer(self._outcome(request))
+        outcome = self._outcome(request)
+        return WorkerAnswer(outcome, leaving=outcome.get("reason_fields") == _RANK_LEFT)
 
     def _outcome(self, request: CaseRequest) -> Outcome:
         case = request.case
