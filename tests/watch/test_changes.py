@@ -121,6 +121,17 @@ def test_a_program_that_fails_has_its_status(tmp_path: Path) -> None:
     assert [one["turns"] for one in found["changes"]] == [0, 0]
 
 
+@pytest.mark.parametrize("end", [("kill", "15"), ("exit", "130")])
+def test_a_program_that_is_interrupted_is_not_run_again(tmp_path: Path, end: tuple[str, str]) -> None:
+    """Catches a user who has to interrupt every run, and runs that are lost when the first is interrupted."""
+    process = watching(
+        "-o", tmp_path / "W", "--set", "A=1", "--repeat", "3", "--", program(), "send", "3", *end
+    )
+    process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == {"kill": 128 + 15, "exit": 130}[end[0]]
+    assert len(json.loads((tmp_path / "W" / "trials.json").read_text())["runs"]) == 1
+
+
 def test_kinds_of_memory_are_those_of_the_library() -> None:
     """Catches a kind that the library ignores."""
     source = (Path(__file__).parents[2] / "native/watch/allocations/entries.cpp").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from byteways.watch.changes import ProgramChange
     from byteways.watch.problems import Problem
 
+#: Exit statuses after which no further run follows: somebody interrupts or ends the program.
+_ENDING = tuple(128 + one for one in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM))
 #: In the folder: what each change gave.
 TRIALS_FILE = "trials.json"
 
@@ -46,20 +49,27 @@ def run_trials(
     known: list[Problem] = []
     first: WatchFolder | None = None
     status = 0
-    for turn in range(repeat):
-        # Each turn begins with another change: what follows what would else be the same in all of them.
-        for place in range(len(changes)):
-            change = changes[(turn + place) % len(changes)]
-            one = folder / f"{turn + 1}-{change.folder_name}"
-            make_folder(one)
-            ended, problems = observe(command, one, change, known)
-            known += problems
-            found = _read(one)
-            if not change.name:
-                status = status or ended.as_shell
-                first = first or found
-            moved = moving_ns(found.watched) if found else None
-            runs.append(ProgramRun(change.name, turn, ended.duration_ns, moved, ended.exit_status))
+    # Each turn begins with another change: what follows what would else be the same in all of them.
+    order = [
+        (turn, changes[(turn + place) % len(changes)])
+        for turn in range(repeat)
+        for place in range(len(changes))
+    ]
+    for turn, change in order:
+        one = folder / f"{turn + 1}-{change.folder_name}"
+        make_folder(one)
+        ended, problems = observe(command, one, change, known)
+        known += problems
+        found = _read(one)
+        if not change.name:
+            status = status or ended.as_shell
+            first = first or found
+        moved = moving_ns(found.watched) if found else None
+        runs.append(ProgramRun(change.name, turn, ended.duration_ns, moved, ended.exit_status))
+        if ended.as_shell in _ENDING:
+            status = ended.as_shell
+            say(f"ended after {len(runs)} of {len(order)} runs")
+            break
     advised = shown.advice(first) if first else None
     results = tried(runs)
     expected = predicted(advised, changes) if advised else {}
