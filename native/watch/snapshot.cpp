@@ -41,6 +41,7 @@ std::atomic<int> world_rank{-1}, world_ranks{-1};
 pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
 sem_t wake;  // of the thread
 std::atomic<bool> end_wanted{false}, end_saved{false};
+std::atomic<void (*)()> collector{nullptr};
 
 // Of this process, since begin().
 pid_t process = 0;
@@ -245,6 +246,7 @@ void* work(void*) {
     const std::int64_t start = now();
     const bool ending = end_wanted.load();
     refine_clock();
+    if (void (*const collect)() = collector.load(); collect != nullptr) collect();
     save(ending);
     if (ending) end_saved.store(true);
     pause = std::max(kPause, kPausePerWork * (now() - start));
@@ -353,6 +355,8 @@ void note_rank(int rank, int ranks) noexcept {
   world_rank = rank;
   world_ranks = ranks;
 }
+
+void collect_before_snapshots(void (*collect)()) noexcept { collector.store(collect); }
 
 void save_before_leaving() noexcept {
   if (inner::state.load() != 1 || process != getpid() || end_wanted.exchange(true)) return;

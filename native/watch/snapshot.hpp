@@ -31,6 +31,9 @@ void note_failure(std::string_view code) noexcept;
 // Rank in the world's communicator, and its number of ranks.
 void note_rank(int rank, int ranks) noexcept;
 
+// Has the thread call this before each snapshot, to fetch what a collector's source still buffers.
+void collect_before_snapshots(void (*collect)()) noexcept;
+
 // Writes the file if anything changed. `ended`: the process is about to end.
 void save(bool ended) noexcept;
 // The same for a process that ends at once: the thread writes, and this waits for it no longer than some

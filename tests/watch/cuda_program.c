@@ -83,7 +83,6 @@ int main(int count, char** words) {
     if (strcmp(words[at], "copies") == 0) copies(number);
     if (strcmp(words[at], "hold") == 0) say(cupti, "fake_hold", number);
     if (strcmp(words[at], "give-back") == 0) say(cupti, "fake_give_back", number);
-    if (strcmp(words[at], "flush") == 0) ((int (*)(uint32_t))dlsym(cupti, "cuptiActivityFlushAll"))(0);
     if (strcmp(words[at], "sleep") == 0) usleep((useconds_t)number * 1000);
     if (strcmp(words[at], "kill") == 0) kill(getpid(), number);
   }

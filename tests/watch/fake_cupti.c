@@ -1,5 +1,7 @@
 // A CUPTI that delivers records of known content, with the sizes that the records of a version have; for
 // tests without a GPU. The program (cuda_program.c) says what is delivered.
+#define _GNU_SOURCE
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@ static uint32_t version;
 static size_t dropped;
 static uint8_t* buffer;
 static size_t room, filled;
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 // Sizes by version of CUPTI: 12.4, 12.9, 13.0, 13.5 (docs of CUpti_ActivityMemcpy5 … 7 and others).
 static size_t size_of(uint32_t kind) {
@@ -49,7 +52,6 @@ int cuptiActivityRegisterCallbacks(Request one, Complete other) {
   return request = one, complete = other, subscribed ? 0 : 1;
 }
 int cuptiActivityEnable(uint32_t kind) { return enabled[kind] = 1, 0; }
-int cuptiActivityFlushPeriod(uint32_t ms) { return ms == 0; }
 int cuptiActivityConfigureUnifiedMemoryCounter(void* choices, uint32_t count) { return count != 5; }
 int cuptiGetTimestamp(uint64_t* time) { return *time = 1000000, 0; }
 int cuptiActivityGetNumDroppedRecords(void* context, uint32_t stream, size_t* count) {
@@ -60,12 +62,14 @@ int cuptiActivityGetNextRecord(uint8_t* from, size_t valid, uint8_t** record) {
   return next >= from + valid ? 12 : (*record = next, 0);  // CUPTI_ERROR_MAX_LIMIT_REACHED
 }
 int cuptiActivityFlushAll(uint32_t flags) {
+  pthread_mutex_lock(&lock);
   if (buffer != NULL) complete(NULL, 0, buffer, room, filled);
-  return buffer = NULL, 0;
+  buffer = NULL;
+  return pthread_mutex_unlock(&lock);
 }
 
 // Adds a record whose first bytes are these; the rest of it are ones, as fields of other versions may be.
-void fake_record(const void* fields, size_t bytes) {
+static void add(const void* fields, size_t bytes) {
   const uint32_t kind = *(const uint32_t*)fields;
   if (!enabled[kind]) return;
   const size_t size = size_of(kind);
@@ -86,6 +90,12 @@ void fake_record(const void* fields, size_t bytes) {
   if (kind == kMemcpy && version >= 28 && number("FAKE_CUPTI_BATCH") != 0)
     *(uint64_t*)(buffer + filled + 88) = (uint64_t)number("FAKE_CUPTI_BATCH");
   filled += size;
+}
+
+void fake_record(const void* fields, size_t bytes) {
+  pthread_mutex_lock(&lock);
+  add(fields, bytes);
+  pthread_mutex_unlock(&lock);
 }
 
 static uint8_t* held[256];

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <iterator>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -28,11 +29,12 @@ constexpr const char* kSonames[] = {"libcupti.so.13", "libcupti.so.12", "libcupt
 // records and says how many.
 constexpr std::size_t kBufferBytes = 1 << 20;
 constexpr int kMostBuffers = 32;
-constexpr std::uint32_t kFlushPeriod = 500;  // ms: what a killed program loses besides the last snapshot
 
 Functions cupti_functions{};
 pid_t process = 0;
 std::atomic<int> buffers_out{0};
+std::mutex flushing;
+bool finished = false;
 
 void request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
   *most_records = 0;  // as many as fit
@@ -64,7 +66,6 @@ bool resolve(void* library, Function& function, const char* name) {
 }
 
 bool resolve_all(void* library, Functions& found) {
-  resolve(library, found.flush_period, "cuptiActivityFlushPeriod");
   resolve(library, found.choose_unified_memory, "cuptiActivityConfigureUnifiedMemoryCounter");
   return resolve(library, found.get_version, "cuptiGetVersion") &&
          resolve(library, found.subscribe, "cuptiSubscribe") &&
@@ -124,12 +125,23 @@ void ask_for_records() {
   }
   for (const Kind kind : {kMemcpy, kPeerCopy, kMemset, kMemory, kSynchronisation})
     if (cupti_functions.enable(kind) != kSuccess && kind == kMemcpy) note_failure("cupti-unusable");
-  if (cupti_functions.flush_period != nullptr) cupti_functions.flush_period(kFlushPeriod);
+}
+
+// By the thread of snapshots. cuptiActivityFlushPeriod() would deliver full buffers alone, and a program that
+// is killed would leave nothing of the last ten thousand records.
+void fetch_records() {
+  if (process != getpid()) return;  // a forked child has no driver
+  const std::lock_guard lock(flushing);
+  if (!finished) cupti_functions.flush_all(0);  // buffers whose records are all complete, full or not
 }
 
 void finish() {
-  if (process != getpid()) return;  // a forked child has no driver
-  cupti_functions.flush_all(1);     // also buffers that are not full
+  if (process != getpid()) return;
+  {
+    const std::lock_guard lock(flushing);
+    finished = true;
+    cupti_functions.flush_all(1);  // also records of operations that still run
+  }
   save(true);
 }
 
@@ -155,6 +167,7 @@ extern "C" [[gnu::visibility("default")]] int InitializeInjection() {
   begin_records(version, clock_offset());
   process = getpid();
   ask_for_records();
+  collect_before_snapshots(fetch_records);
   // Before the driver's own end, which was registered earlier.
   std::atexit(finish);
   return 1;

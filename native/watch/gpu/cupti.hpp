@@ -92,7 +92,6 @@ struct Functions {
   int (*dropped)(void* context, std::uint32_t stream, std::size_t* count);
   int (*get_timestamp)(std::uint64_t* time);
   // May be missing.
-  int (*flush_period)(std::uint32_t ms);
   int (*choose_unified_memory)(UnifiedMemoryChoice* choices, std::uint32_t count);
 };
 
