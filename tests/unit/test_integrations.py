@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import ast
+import json
 import os
+import runpy
 import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import yaml
@@ -180,12 +185,72 @@ def test_the_action_of_github(
         assert calls[1][2:] == words
 
 
-def test_the_reframe_test_has_its_steps() -> None:
-    """Catches a file that Python does not read, and a step that is lost."""
-    tree = ast.parse((FOLDER / "reframe" / "byteways_check.py").read_text())
-    (test,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
-    assert {one.name for one in test.body if isinstance(one, ast.FunctionDef)} == {
-        "set_command",
-        "judge",
-        "name_verdicts",
-    }
+class Skipped(Exception):  # noqa: N818 - as in ReFrame, no error
+    """ReFrame skips the test."""
+
+
+def reframe_test(monkeypatch: pytest.MonkeyPatch, stage: Path) -> Any:
+    """The test of integrations/reframe, in a ReFrame that has only what the test uses."""
+
+    def decorated(*_: str) -> Callable[[Any], Any]:
+        return lambda function: function
+
+    def skip_if(_: Any, condition: bool, reason: str) -> None:
+        if condition:
+            raise Skipped(reason)
+
+    class Base:
+        stagedir, stderr = str(stage), "rfm_job.err"
+
+    Base.skip_if = skip_if  # type: ignore[attr-defined]
+    builtins = SimpleNamespace(
+        run_before=decorated, sanity_function=lambda one: one, variable=lambda *_, value: value
+    )
+    sanity = SimpleNamespace(
+        assert_true=lambda value, msg: bool(value),
+        assert_eq=lambda one, other, msg: one == other,
+        defer=lambda value: value,
+        evaluate=lambda value: value,
+        make_performance_function=lambda value, unit: (value, unit),
+    )
+    utility = SimpleNamespace(sanity=sanity)
+    reframe = SimpleNamespace(simple_test=lambda one: one, RunOnlyRegressionTest=Base, utility=utility)
+    for name, module in {
+        "reframe": reframe,
+        "reframe.core": SimpleNamespace(),
+        "reframe.core.builtins": builtins,
+        "reframe.utility": utility,
+        "reframe.utility.sanity": sanity,
+    }.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    return runpy.run_path(str(FOLDER / "reframe" / "byteways_check.py"))["BytewaysCheck"]()
+
+
+@pytest.mark.parametrize(
+    ("status", "verdicts", "outcome"),
+    [(0, ["PASS"], True), (1, ["FAIL", "PASS"], False), (2, ["UNKNOWN"], None), (2, None, False)],
+)
+def test_the_reframe_test_judges(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    status: int,
+    verdicts: Sequence[str] | None,
+    outcome: bool | None,
+) -> None:
+    """Catches a failed node that passes, and a reference that nobody can read taken for none."""
+    test = reframe_test(monkeypatch, tmp_path)
+    test.set_command()
+    assert test.executable_opts == ["run", "quick", "--budget 45", "--no-report", "--out", "run"]
+    (tmp_path / "run").mkdir()
+    for name, text in {"run/run.json": "{}", "status": f"{status}\n", "check.log": ""}.items():
+        (tmp_path / name).write_text(text)
+    cases = None if verdicts is None else json.dumps({"cases": [{"verdict": one} for one in verdicts]})
+    (tmp_path / "verdicts.json").write_text(cases or "")
+    if outcome is None:
+        with pytest.raises(Skipped):
+            test.judge()
+    else:
+        assert test.judge() is outcome
+    if verdicts is not None:
+        test.name_verdicts()
+        assert test.perf_variables == {one.lower(): (1, "cases") for one in verdicts}
