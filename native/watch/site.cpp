@@ -4,8 +4,10 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
+#include <iterator>
 #include <string_view>
 
 #include "watch/names.hpp"
@@ -51,6 +53,15 @@ std::uint16_t site_of(const void* address) noexcept {
 
 bool is_ours(std::uint16_t site) noexcept {
   return name_of(site).find("byteways_watch") != std::string_view::npos;
+}
+
+bool is_of_driver(std::uint16_t site) noexcept {
+  constexpr std::string_view kFiles[] = {"libcuda.so",     "libcupti.so",      "libnvidia-",
+                                         "libamdhip64.so", "libhsa-runtime64", "librocprofiler",
+                                         "libamd_comgr.so"};
+  const std::string_view name = name_of(site);
+  return std::any_of(std::begin(kFiles), std::end(kFiles),
+                     [name](std::string_view file) { return name.starts_with(file); });
 }
 
 }  // namespace byteways::watch

@@ -18,10 +18,11 @@ LIBRARY = "byteways_watch_memory.so"
 THRESHOLD = 100_000
 
 
-def allocated(kind: str, folder: Path | None = None) -> dict[str, list[int]]:
-    """Runs allocating.c; returns what the driver counted at each point."""
+def allocated(kind: str, folder: Path | None = None, source: str = "allocating.c") -> dict[str, list[int]]:
+    """Runs a program; returns what the driver counted at each point."""
     driver = compiled("libcuda.so.1", [HERE / "fake_cuda.c"], "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1")
-    program = compiled("allocating", [HERE / "allocating.c"])
+    compiler = "g++" if source.endswith(".cpp") else "gcc"
+    program = compiled("allocating", [HERE / source], compiler=compiler)
     variables = {"BYTEWAYS_WATCH_MEMORY": kind, "BYTEWAYS_WATCH_THRESHOLD": str(THRESHOLD)}
     if folder is not None:
         (folder / "processes").mkdir(parents=True)
@@ -63,3 +64,14 @@ def test_allocations_are_counted(tmp_path: Path) -> None:
     assert sum(one.count for one in bins if one.method == "posix_memalign") == 1
     assert {one.destination.memory for one in bins} == {"pageable", "pinned"}
     assert sum(one.count for one in bins if one.destination.memory == "pageable") == 1  # before the driver
+
+
+def test_allocations_of_cpp(tmp_path: Path) -> None:
+    """Catches vectors that stay pageable, and `new` that ends otherwise where there is no memory."""
+    found = allocated("registered", tmp_path, "allocating_new.cpp")
+    assert found == {"allocated": [4, 0, 0, 0], "freed": [0, 0, 0]}
+    watched, _ = read_snapshots(sorted((tmp_path / "processes").glob("*.json")))
+    found_bins = [one for one in watched.bins if one.what == "allocation"]
+    assert {one.method for one in found_bins} == {"operator new", "operator new[]"}
+    assert sum(one.count for one in found_bins) == 4
+    assert all(one.site and one.site.startswith("allocating") for one in found_bins)

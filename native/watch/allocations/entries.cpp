@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -109,21 +110,27 @@ void give_back(const Region& region) {
 constexpr Memory kMemoryOf[] = {Memory::kPageable, Memory::kPageable, Memory::kPageable,
                                 Memory::kPinned,   Memory::kPinned,   Memory::kManaged};
 
-void count(std::uint16_t method, std::size_t bytes, Owner owner, std::int64_t start, const void* caller) {
+void count(std::uint16_t method, std::size_t bytes, Owner owner, std::int64_t start, std::uint16_t site) {
   if (!is_watching()) return;
   const std::int64_t end = now();
   Key key{.what = What::kAllocation,
           .destination = kMemoryOf[static_cast<int>(owner)],
           .method = method,
-          .site = site_of(caller),
+          .site = site,
           .size = bytes};
   histogram().add(key, 1, Times{.call = end - start}, end);
 }
 
-// Allocates in other memory; null: the C library shall.
+// Allocates in other memory; null: the C library shall. What a driver allocates for itself stays as it is: it
+// has begun a call of its own, such as one that makes a context, and refuses to register memory meanwhile.
 void* large(const char* method, std::size_t bytes, std::size_t alignment, const void* caller) {
   if (bytes < threshold || inside || bytes > SIZE_MAX / 2) return nullptr;
   inside = true;
+  const std::uint16_t site = site_of(caller);
+  if (is_of_driver(site) || is_ours(site)) {
+    inside = false;
+    return nullptr;
+  }
   const std::int64_t start = now();
   Region region{.asked = bytes, .mapped = rounded(bytes, kind == Kind::kHugePage ? kHugePage : kPage)};
   void* begin = of_kind(region.mapped, std::max(alignment, kPage), region.owner);
@@ -135,7 +142,7 @@ void* large(const char* method, std::size_t bytes, std::size_t alignment, const 
   if (begin != nullptr && getpid() == process && has_context()) register_all(register_pages);
   if (begin != nullptr) {
     find_region(begin, region);
-    count(number_of(method), bytes, region.owner, start, caller);
+    count(number_of(method), bytes, region.owner, start, site);
   }
   inside = false;
   return begin;
@@ -163,6 +170,21 @@ std::size_t usable(void* begin) {
   return begin != nullptr && may_be && find_region(begin, region) ? region.mapped : 0;
 }
 
+// For `operator new`; null: there is no memory.
+void* of_new(const char* method, std::size_t bytes, std::size_t alignment, const void* caller) {
+  if (void* begin = large(method, bytes, alignment, caller)) return begin;
+  const std::size_t asked = std::max<std::size_t>(bytes, 1);
+  return alignment <= alignof(std::max_align_t) ? __libc_malloc(asked) : __libc_memalign(alignment, asked);
+}
+
+// The program's own `operator new` with these arguments, where there is no memory: its handler may free some,
+// and its exception is one that the program can catch. Null: it has none.
+template <class... Arguments>
+void* next_new(const char* symbol, Arguments... arguments) {
+  const auto next = reinterpret_cast<void* (*)(Arguments...)>(dlsym(RTLD_NEXT, symbol));
+  return next == nullptr ? nullptr : next(arguments...);
+}
+
 bool is_alignment(std::size_t alignment) { return alignment != 0 && (alignment & (alignment - 1)) == 0; }
 
 }  // namespace
@@ -174,8 +196,8 @@ using namespace byteways::watch::allocations;  // NOLINT: entries have names of 
 #define BYTEWAYS_CALLER __builtin_return_address(0)
 
 BYTEWAYS_ALLOCATION void* malloc(std::size_t bytes) {
-  if (void* begin = large("malloc", bytes, 16, BYTEWAYS_CALLER)) return begin;
-  return __libc_malloc(bytes);
+  void* const begin = large("malloc", bytes, 16, BYTEWAYS_CALLER);
+  return begin != nullptr ? begin : __libc_malloc(bytes);
 }
 
 // Pages of the system are zero; the driver's memory need not be.
@@ -194,13 +216,14 @@ BYTEWAYS_ALLOCATION void free(void* begin) {
 // What the C library has stays there: to move it would need its size.
 BYTEWAYS_ALLOCATION void* realloc(void* old, std::size_t bytes) {
   const std::size_t before = usable(old);
-  if (before == 0) return old == nullptr ? malloc(bytes) : __libc_realloc(old, bytes);
-  if (bytes == 0) {
+  if (before == 0 && old != nullptr) return __libc_realloc(old, bytes);
+  if (bytes == 0 && old != nullptr) {
     free(old);
     return nullptr;
   }
-  void* const begin = malloc(bytes);
-  if (begin == nullptr) return nullptr;
+  void* begin = large("realloc", bytes, 16, BYTEWAYS_CALLER);
+  if (begin == nullptr) begin = __libc_malloc(bytes);
+  if (begin == nullptr || old == nullptr) return begin;
   std::memcpy(begin, old, std::min(before, bytes));
   free(old);
   return begin;
@@ -235,3 +258,23 @@ BYTEWAYS_ALLOCATION std::size_t malloc_usable_size(void* begin) {
   static const auto next = reinterpret_cast<std::size_t (*)(void*)>(dlsym(RTLD_NEXT, "malloc_usable_size"));
   return begin != nullptr && next != nullptr ? next(begin) : 0;
 }
+
+// Of C++, whose library would be the caller of malloc otherwise. Its `operator delete` calls free(). By their
+// names for the linker (Itanium C++ ABI): `operator new` and `new[]`, each also aligned and without
+// exceptions.
+#define BYTEWAYS_NEW(symbol, method, alignment, parameters, ...)                       \
+  BYTEWAYS_ALLOCATION void* symbol parameters {                                        \
+    if (void* begin = of_new(method, bytes, alignment, BYTEWAYS_CALLER)) return begin; \
+    return next_new(#symbol, __VA_ARGS__);                                             \
+  }
+#define BYTEWAYS_NEWS(symbol, method)                                                                     \
+  BYTEWAYS_NEW(symbol, method, alignof(std::max_align_t), (std::size_t bytes), bytes)                     \
+  BYTEWAYS_NEW(symbol##RKSt9nothrow_t, method, alignof(std::max_align_t),                                 \
+               (std::size_t bytes, const void* no_throw), bytes, no_throw)                                \
+  BYTEWAYS_NEW(symbol##St11align_val_t, method, aligned, (std::size_t bytes, std::size_t aligned), bytes, \
+               aligned)                                                                                   \
+  BYTEWAYS_NEW(symbol##St11align_val_tRKSt9nothrow_t, method, aligned,                                    \
+               (std::size_t bytes, std::size_t aligned, const void* no_throw), bytes, aligned, no_throw)
+
+BYTEWAYS_NEWS(_Znwm, "operator new")
+BYTEWAYS_NEWS(_Znam, "operator new[]")
