@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byteways.cli.watch_show import WatchShown
+    from byteways.explain.watched.expected import ExpectedRatio
     from byteways.explain.watched.trials import ProgramRun
     from byteways.watch.changes import ProgramChange
     from byteways.watch.problems import Problem
@@ -35,14 +36,24 @@ def run_trials(
     shown: WatchShown,
     *,
     as_json: bool,
+    measure_s: float | None = None,
 ) -> int:
     """Runs a program with each change as often as asked, and prints what the changes gave.
+
+    Args:
+        command: What is run.
+        folder: The new folder of all runs.
+        changes: The program as it is among them.
+        repeat: How often each is run.
+        shown: How the program as it is is shown.
+        as_json: Whether JSON is printed instead of tables.
+        measure_s: Seconds in which what the program moved is measured, with each setting; None: it is not.
 
     Returns:
         The first exit status of the program as it is that is not 0, as a shell gives it; else 0.
     """
     from byteways.cli.layout import plain
-    from byteways.explain.watched.trials import ProgramRun, moving_ns, predicted, trials_table, tried
+    from byteways.explain.watched.trials import ProgramRun, moving_ns, trials_table, tried
 
     make_folder(folder, of_one=False)
     runs: list[ProgramRun] = []
@@ -70,10 +81,11 @@ def run_trials(
             status = ended.as_shell
             say(f"ended after {len(runs)} of {len(order)} runs")
             break
-    advised = shown.advice(first) if first else None
+    if first is not None and measure_s is not None and status not in _ENDING:
+        _measure(first, folder, measure_s, changes, shown)
     results = tried(runs)
-    expected = predicted(advised, changes) if advised else {}
-    _write(folder, runs, [{**one.to_json(), "predicted": expected.get(one.change)} for one in results])
+    expected = shown.expected(first, changes) if first else {}
+    _write(folder, runs, [{**one.to_json(), "predicted": _json(expected.get(one.change))} for one in results])
     if as_json:
         echo((folder / TRIALS_FILE).read_text(encoding="utf-8").rstrip())
         return status
@@ -82,6 +94,24 @@ def run_trials(
     say("\n".join(["", *plain(trials_table(results, expected))]))
     say(f"all runs: {folder}")
     return status
+
+
+def _measure(
+    found: WatchFolder, folder: Path, measure_s: float, changes: Sequence[ProgramChange], shown: WatchShown
+) -> None:
+    """Measures what the program moved; the runs that were made are shown whatever fails here."""
+    from byteways.cli import print_error
+    from byteways.cli.watch_measure import measure_program
+
+    settings = [one.variables for one in changes if one.variables]
+    try:
+        shown.compare_with(measure_program(found, folder, measure_s, settings))
+    except BytewaysError as error:
+        print_error(error)
+
+
+def _json(expected: ExpectedRatio | None) -> dict[str, Any] | None:
+    return expected.to_json() if expected else None
 
 
 def _read(folder: Path) -> WatchFolder | None:

@@ -42,16 +42,24 @@ def suite_of(asked: Question, topology: Topology) -> Suite:
     return parse("\n\n".join((_head(asked), *sweeps)) + "\n", file="best")
 
 
-def suite_of_questions(questions: Iterable[Question], topology: Topology, head: str, file: str) -> Suite:
+def suite_of_questions(
+    questions: Iterable[Question],
+    topology: Topology,
+    head: str,
+    file: str,
+    settings: Sequence[Mapping[str, str]] = (),
+) -> Suite:
     """Returns the suite that measures several questions: sizes are in one sweep if nothing else differs.
 
-    An interface measures the sizes that are multiples of what it moves.
+    An interface measures the sizes that are multiples of what it moves. Messages have warm caches: a program
+    has just written what it sends.
 
     Args:
         questions: The most important first.
         topology: The machine.
         head: The suite's own keys, as TOML.
         file: What messages call the suite.
+        settings: Variables with which all is measured, too.
 
     Raises:
         BytewaysError: As of suite_of().
@@ -63,14 +71,26 @@ def suite_of_questions(questions: Iterable[Question], topology: Topology, head: 
             if not able:
                 continue
             rest = {**{key: value for key, value in keys.items() if key != "size"}, "interface": able}
+            if asked.within == RANKS:
+                rest["cache"] = "warm"
             _, _, sizes = merged.setdefault(json.dumps([name, rest]), (name, rest, []))
             if keys["size"] not in sizes:
                 sizes.append(keys["size"])
     texts = (
-        sweep_text(f"{name}-{number}", {**rest, "size": sizes})
+        sweep_text(f"{name}-{number}{f'-{place}' * bool(place)}", _under(setting, {**rest, "size": sizes}))
         for number, (name, rest, sizes) in enumerate(merged.values())
+        for place, setting in enumerate([{}, *settings])
     )
     return parse("\n\n".join((head, *texts)) + "\n", file=file)
+
+
+def _under(setting: Mapping[str, str], keys: Mapping[str, object]) -> dict[str, object]:
+    """Returns the keys of a sweep that is measured with these variables, too."""
+    if not setting:
+        return {**keys}
+    own = keys.get("environment", {})
+    assert isinstance(own, dict)
+    return {**keys, "environment": {**own, **setting}}
 
 
 def _able(interfaces: object, size_bytes: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ TRIED_MEMORY_VARIABLE, THRESHOLD_VARIABLE = "BYTEWAYS_WATCH_MEMORY", "BYTEWAYS_W
 MEMORY_LIBRARY = "byteways_watch_memory.so"
 #: Smaller allocations stay as they are: registering a page costs some microseconds.
 USUAL_THRESHOLD = 256 * 2**10
+#: Between two values of a variable.
+_COMMA = re.compile(r"(?<!\\),")
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def changes_of(settings: Sequence[str], memories: Sequence[str]) -> list[Program
     """Returns the changes that are asked for, the program as it is first.
 
     Args:
-        settings: `VARIABLE=one,other`: a change for each value.
+        settings: `VARIABLE=one,other`: a change for each value; `\\,` is a comma of a value.
         memories: Kinds of memory for large allocations.
 
     Raises:
@@ -65,8 +68,11 @@ def changes_of(settings: Sequence[str], memories: Sequence[str]) -> list[Program
     for text in settings:
         variable, equals, values = text.partition("=")
         if not equals or not variable.replace("_", "").isalnum():
-            raise BytewaysError(f"'{text}' sets no variable", hint="--set UCX_TLS=tcp,sm")
-        found += [ProgramChange(f"{variable}={value}", {variable: value}) for value in values.split(",")]
+            raise BytewaysError(f"'{text}' sets no variable", hint="--set NCCL_ALGO=Ring,Tree")
+        found += [
+            ProgramChange(f"{variable}={value}", {variable: value})
+            for value in (one.replace(r"\,", ",") for one in _COMMA.split(values))
+        ]
     for memory in memories:
         if memory not in TRIED_MEMORY:
             raise BytewaysError(f"unknown --try '{memory}'", hint=closest(memory, TRIED_MEMORY))

@@ -1,0 +1,124 @@
+"""What a run expects of a change: the program's time in calls and transfers with it, beside that without.
+
+Each bin takes the time of its method in the run, and what it waits beyond that. A change scales the first by
+the ratio of the run's times with and without it, and leaves the second alone. A program that is faster than
+the run, because its transfers overlap, keeps the ratio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Part
+from byteways.explain.watched.figures import Figures, interface_of
+from byteways.watch.bins import Bin, Watched
+from byteways.watch.changes import ProgramChange
+from byteways.watch.questions import is_nonblocking, is_wait, time_of
+
+#: No ratio is expected where the run knows less of a program's time than this share.
+LEAST_KNOWN = 0.9
+#: The memory that a change makes of pageable memory, as runs measure it.
+_MEMORY = {"pinned": "pinned", "registered": "pinned", "hugepage": "hugepage"}
+
+
+@dataclass(frozen=True)
+class ExpectedRatio:
+    """What a run expects of a change."""
+
+    ratio: Part | None  # of the time in calls and transfers; None: the run knows too little of it
+    known: float  # share of that time with results of the run, or which the change leaves alone
+
+    def to_json(self) -> dict[str, Any]:
+        return {"ratio": asdict(self.ratio) if self.ratio else None, "known": self.known}
+
+
+@dataclass
+class _Sums:
+    """Times of a program in ns."""
+
+    taken: float = 0.0
+    unknown: float = 0.0
+    changed: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("low", "value", "high"), 0.0))
+
+    def add(self, taken: float, low: float, value: float, high: float) -> None:
+        self.taken += taken
+        for name, scale in zip(self.changed, (low, value, high), strict=True):
+            self.changed[name] += scale * taken
+
+
+def expected(
+    watched: Watched, run: Index, changes: Sequence[ProgramChange], name: str = "RUN"
+) -> dict[str, ExpectedRatio]:
+    """Returns what a run expects of each change that it can know something of.
+
+    Args:
+        watched: What the program moved as it is.
+        run: Of this machine, with the settings of the changes.
+        changes: The program as it is may be among them.
+        name: The run's folder, for hints.
+    """
+    figures = Figures(watched, run, name)
+    taken = figures.taken_ns(watched)
+    return {
+        change.name: _expected(watched, taken, figures, change)
+        for change in changes
+        if change.memory in _MEMORY or change.variables
+    }
+
+
+def communication_ns(each: Bin) -> float | None:
+    """Returns what a bin adds to the time in calls and transfers, in ns; None: nothing.
+
+    Waits for a device are no communication: the device may compute.
+    """
+    if each.what in ("allocation", "release"):
+        return None
+    return time_of(each) if each.what != "synchronisation" or each.method.startswith("MPI_") else None
+
+
+def _expected(
+    watched: Watched, taken: Sequence[float | None], figures: Figures, change: ProgramChange
+) -> ExpectedRatio:
+    memory = {"pageable": _MEMORY[change.memory]} if change.memory else {}
+    environment = " ".join(f"{name}={value}" for name, value in sorted(change.variables.items()))
+    sums = _Sums()
+    shared = {each.process for each in watched.bins if is_nonblocking(each) and time_of(each) is not None}
+    for each, time_ns in zip(watched.bins, taken, strict=True):
+        if not time_ns or communication_ns(each) is None or (is_wait(each) and each.process in shared):
+            continue  # waits are in the times of what was waited for
+        if not _concerns(each, memory, environment):
+            sums.add(time_ns, 1.0, 1.0, 1.0)
+            continue
+        plain, changed = figures.own_ns(each), figures.own_ns(each, memory, environment)
+        if plain is None or changed is None:
+            sums.unknown += time_ns
+            sums.add(time_ns, 1.0, 1.0, 1.0)
+            continue
+        sums.add(
+            time_ns,
+            _scale(time_ns, plain.high, changed.low),
+            _scale(time_ns, plain.value, changed.value),
+            _scale(time_ns, plain.low, changed.high),
+        )
+    known = 1 - sums.unknown / sums.taken if sums.taken else 0.0
+    if known < LEAST_KNOWN:
+        return ExpectedRatio(None, known)
+    ends = {name: value / sums.taken for name, value in sums.changed.items()}
+    low, high = min(ends.values()), max(ends.values())
+    return ExpectedRatio(Part(ends["value"], low, high), known)
+
+
+def _concerns(each: Bin, memory: Mapping[str, str], environment: str) -> bool:
+    """Whether a change may alter the time of a bin; variables may alter that of every call of a library."""
+    if environment:
+        return bool(each.bytes) and interface_of(each).partition("-")[0] in ("mpi", "xccl", "copy")
+    return each.what == "copy" and not {each.source.memory, each.destination.memory}.isdisjoint(memory)
+
+
+def _scale(taken: float, plain: float, changed: float) -> float:
+    """Returns by what the time of a bin changes, where the run has these times of its operations."""
+    busy = min(taken, plain)
+    return 1 + busy / taken * (changed / plain - 1)
