@@ -98,9 +98,17 @@ def test_a_change_scales_the_time_of_the_run() -> None:
 def test_waiting_stays_as_it_is() -> None:
     """Catches a change that is promised to shorten what a program waits for others."""
     own, waiting = 100 * ONE_WAY_NS, 300 * ONE_WAY_NS
-    found = of_tcp(messages("MPI_Recv", round(own + waiting)))
+    found = of_tcp(messages("MPI_Send", round(own)), messages("MPI_Recv", round(own + waiting), process=1))
     assert found.ratio is not None
-    assert found.ratio.value == pytest.approx((4 * own + waiting) / (own + waiting), rel=1e-3)
+    assert found.ratio.value == pytest.approx((2 * 4 * own + waiting) / (2 * own + waiting), rel=1e-3)
+
+
+def test_contention_slows_down_all_alike() -> None:
+    """Catches ranks that share cores, and whose change is taken to concern a part of their time."""
+    each_ns = round(5 * 100 * ONE_WAY_NS)
+    found = of_tcp(messages("MPI_Send", each_ns), messages("MPI_Recv", each_ns, process=1))
+    assert found.ratio is not None and found.ratio.value == pytest.approx(4.0, rel=1e-3)
+    assert found.ratio.low < found.ratio.value
 
 
 def test_transfers_that_overlap_keep_the_ratio() -> None:

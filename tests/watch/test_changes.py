@@ -60,6 +60,8 @@ def test_changes_that_are_asked_for() -> None:
         (["A=1,1"], []),
         ([], ["pined"]),
         ([], ["pinned", "pinned"]),
+        ([], ["batch"]),
+        ([], ["copies"]),
     ],
 )
 def test_changes_that_cannot_be_made(settings: list[str], memories: list[str]) -> None:
@@ -190,6 +192,8 @@ def test_a_run_measures_what_a_program_moved(traced: Path, tmp_path: Path) -> No
         ("run", "--from", "missing"),
         ("watch", "--read", "{}", "--set", "A=1"),
         ("watch", "--set", "A=1", "--import", str(TRACE)),
+        ("watch", "--plan", "{}", "--", "true"),
+        ("watch", "--try", "copies", "--plan", "missing", "--", "true"),
         ("watch", "--measure", "60s", "--import", str(TRACE)),
         ("watch", "--read", "{}", "--measure", "60s", "--against", "{}"),
         ("watch", "--read", "{}", "--measure", "soon"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +14,9 @@ from byteways.cli.terminal import say
 from byteways.cli.watch_show import WatchShown
 from byteways.cli.watched_command import WATCH_USAGE, Command, observe, program_named
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.settings import copy_plan_file
 from byteways.units import parse_size
-from byteways.watch.changes import changes_of
+from byteways.watch.changes import COPIES, changes_of
 from byteways.watch.folder import make_folder, read_watch_folder
 
 _READ = ("byteways", "watch", "--read")
@@ -67,14 +69,18 @@ def watch(
             metavar="VAR=A,B",
         ),
     ] = None,
-    memories: Annotated[
+    tried: Annotated[
         list[str] | None,
         typer.Option(
             "--try",
-            help="Run it again with its large allocations in other memory: pinned, registered, managed, "
-            "hugepage.",
-            metavar="MEMORY",
+            help="Run it again with its large allocations in other memory (pinned, registered, managed, "
+            "hugepage), or PyTorch's copies by a plan (copies).",
+            metavar="CHANGE",
         ),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option("--plan", help="The plan of --try copies. [default: this host's plan]", metavar="FILE"),
     ] = None,
     repeat: Annotated[
         int, typer.Option("--repeat", help="With --set and --try: how often each is run.", min=1, max=1000)
@@ -90,7 +96,7 @@ def watch(
 ) -> int:
     """Run a program unchanged and say what it moved, how and for how long; exit as the program does."""
     shown = WatchShown(against, page, as_json=as_json, every=every)
-    changes = changes_of(settings or (), memories or ())
+    changes = changes_of(settings or (), tried or (), _plan(plan, tried or ()))
     running = memcpy is not None or len(changes) > 1
     measure_s = _limit(measure, against, bool(traces))
     if traces:
@@ -117,6 +123,15 @@ def watch(
         _measure_after(folder, shown, measure_s)
     shown.after(folder, problems)
     return ended.as_shell
+
+
+def _plan(given: Path | None, tried: Sequence[str]) -> Path | None:
+    """Returns the plan of --try copies. Raises BytewaysError if one is given for nothing."""
+    if COPIES in tried:
+        return given or copy_plan_file()
+    if given is not None:
+        raise BytewaysError("--plan is for --try copies", hint="add --try copies, or leave --plan out")
+    return None
 
 
 def _limit(measure: str | None, against: Path | None, importing: bool) -> float | None:

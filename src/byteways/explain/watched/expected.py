@@ -1,8 +1,10 @@
 """What a run expects of a change: the program's time in calls and transfers with it, beside that without.
 
-Each bin takes the time of its method in the run, and what it waits beyond that. A change scales the first by
-the ratio of the run's times with and without it, and leaves the second alone. A program that is faster than
-the run, because its transfers overlap, keeps the ratio.
+Each bin takes the time of its method in the run, times a factor for contention, and what it waits beyond.
+A change scales the first by the ratio of the run's times with and without it, and leaves the waiting alone.
+Contention, such as of processes that share cores, slows down all that a program does: its factor is the least
+by which an operation of any of its processes takes longer than in the run. Who waits for others has greater
+ones. A program that is faster than the run, because its transfers overlap, keeps the ratio.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from byteways.watch.bins import Bin, Watched
 from byteways.watch.changes import ProgramChange
 from byteways.watch.questions import is_nonblocking, is_wait, time_of
 
+#: Operations with less of the run's time for a program than this share say nothing of contention.
+LEAST_COMPARED_SHARE = 0.05
 #: No ratio is expected where the run knows less of a program's time than this share.
 LEAST_KNOWN = 0.9
 #: The memory that a change makes of pageable memory, as runs measure it.
@@ -84,7 +88,7 @@ def _expected(
 ) -> ExpectedRatio:
     memory = {"pageable": _MEMORY[change.memory]} if change.memory else {}
     environment = " ".join(f"{name}={value}" for name, value in sorted(change.variables.items()))
-    sums = _Sums()
+    sums, compared = _Sums(), []
     shared = {each.process for each in watched.bins if is_nonblocking(each) and time_of(each) is not None}
     for each, time_ns in zip(watched.bins, taken, strict=True):
         if not time_ns or communication_ns(each) is None or (is_wait(each) and each.process in shared):
@@ -97,18 +101,31 @@ def _expected(
             sums.unknown += time_ns
             sums.add(time_ns, 1.0, 1.0, 1.0)
             continue
-        sums.add(
-            time_ns,
-            _scale(time_ns, plain.high, changed.low),
-            _scale(time_ns, plain.value, changed.value),
-            _scale(time_ns, plain.low, changed.high),
-        )
+        compared.append((time_ns, plain, changed))
+    factor = _contention([(time_ns, plain.value) for time_ns, plain, _ in compared])
+    for time_ns, plain, changed in compared:
+        ends = [
+            _scale(time_ns, before, after, times)
+            for before, after in ((plain.high, changed.low), (plain.low, changed.high))
+            for times in (1.0, factor)
+        ]
+        sums.add(time_ns, min(ends), _scale(time_ns, plain.value, changed.value, factor), max(ends))
     known = 1 - sums.unknown / sums.taken if sums.taken else 0.0
     if known < LEAST_KNOWN:
         return ExpectedRatio(None, known)
-    ends = {name: value / sums.taken for name, value in sums.changed.items()}
-    low, high = min(ends.values()), max(ends.values())
-    return ExpectedRatio(Part(ends["value"], low, high), known)
+    low, value, high = (sums.changed[name] / sums.taken for name in ("low", "value", "high"))
+    return ExpectedRatio(Part(value, low, high), known)
+
+
+def _contention(compared: Sequence[tuple[float, float]]) -> float:
+    """Returns the factor of contention, at least 1.
+
+    Args:
+        compared: The time of each bin in the program and in the run, in ns.
+    """
+    whole = sum(plain for _, plain in compared)
+    factors = [taken / plain for taken, plain in compared if plain >= LEAST_COMPARED_SHARE * whole]
+    return max(1.0, min(factors, default=1.0))
 
 
 def _concerns(each: Bin, memory: Mapping[str, str], environment: str) -> bool:
@@ -118,7 +135,7 @@ def _concerns(each: Bin, memory: Mapping[str, str], environment: str) -> bool:
     return each.what == "copy" and not {each.source.memory, each.destination.memory}.isdisjoint(memory)
 
 
-def _scale(taken: float, plain: float, changed: float) -> float:
+def _scale(taken: float, plain: float, changed: float, contention: float) -> float:
     """Returns by what the time of a bin changes, where the run has these times of its operations."""
-    busy = min(taken, plain)
+    busy = min(taken, contention * plain)
     return 1 + busy / taken * (changed / plain - 1)
