@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from byteways.watch.changes import changes_of
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "watch"
 #: Where `make develop` puts the wheels of MPICH and Open MPI.
@@ -52,8 +54,10 @@ class WatchedProgram:
     uses_torch: bool = False
 
     @property
-    def pairs(self) -> int:
-        return len(self.settings) + len(self.memories) + bool(self.variant)
+    def changes(self) -> list[str]:
+        """Names of the changes, as `byteways watch` has them."""
+        tried = changes_of(self.settings, self.memories)[1:]
+        return [*(["its variant"] if self.variant else []), *(one.name for one in tried)]
 
 
 def programs(built: Mapping[tuple[str, str], Path]) -> Iterator[WatchedProgram]:
@@ -162,12 +166,12 @@ def _gpus() -> Iterator[WatchedProgram]:
         ("gpu model load", ("load",)),
     ):
         yield WatchedProgram(
-            name, (sys.executable, step, *words), memories=("pinned", "registered"), gpus=1, uses_torch=True
+            name, (sys.executable, step, *words), memories=("pinned",), gpus=1, uses_torch=True
         )
     yield WatchedProgram(
         "gpu training step, 2 ranks",
         (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", step, "train"),
-        settings=("NCCL_PROTO=LL,Simple", "NCCL_ALGO=Ring"),
+        settings=("NCCL_PROTO=LL,Simple",),
         gpus=2,
         uses_torch=True,
     )

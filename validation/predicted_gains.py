@@ -24,6 +24,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -119,15 +120,18 @@ class FailedError(Exception):
 
 def pairs(program: WatchedProgram, folder: Path, repeat: int, measure: str) -> Iterator[Pair]:
     """Runs a program with its changes and yields the pairs; those that did not run have a reason."""
-    changes = [*program.settings, *program.memories, *(["its variant"] if program.variant else [])]
     if reason := missing(program):
-        yield from (Pair(program.name, change, None, None, reason) for change in changes)
+        yield from left_out(program, reason)
         return
     try:
         yield from _measured(program, folder, repeat, measure)
     except FailedError as error:
         print(error, file=sys.stderr)
-        yield Pair(program.name, ", ".join(changes), None, None, "it failed", failed=True)
+        yield from left_out(program, "it failed", failed=True)
+
+
+def left_out(program: WatchedProgram, reason: str, *, failed: bool = False) -> Iterator[Pair]:
+    yield from (Pair(program.name, change, None, None, reason, failed) for change in program.changes)
 
 
 def _measured(program: WatchedProgram, folder: Path, repeat: int, measure: str) -> Iterator[Pair]:
@@ -253,8 +257,10 @@ def main() -> int:
     parser.add_argument("--only", default="*", help="programs whose name matches")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--measure", default="40s")
+    parser.add_argument("--within", type=float, default=3600.0, help="seconds in which a program may begin")
     parser.add_argument("--out", type=Path, help="keep everything in this new folder")
     options = parser.parse_args()
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.out or Path(temporary) / "gains"
         folder.mkdir(parents=True)
@@ -263,7 +269,12 @@ def main() -> int:
         found: list[Pair] = []
         for program in chosen:
             own = folder / _NO_NAME.sub("-", program.name)
-            for pair in pairs(program, own, options.repeat, options.measure):
+            late = time.monotonic() - began > options.within
+            for pair in (
+                left_out(program, f"{options.within:g} s were over")
+                if late
+                else pairs(program, own, options.repeat, options.measure)
+            ):
                 found.append(pair)
                 print(row(pair), flush=True)
         (folder / "pairs.json").write_text(json.dumps([*map(to_json, found)], indent=1) + "\n")
