@@ -135,6 +135,18 @@ def test_an_exchange_takes_its_wait_and_both_ways() -> None:
     assert found.ratio.value == pytest.approx(OTHER_BOTH_NS / BOTH_NS, rel=1e-3)
 
 
+def test_an_exchange_is_one_time() -> None:
+    """Catches the part of an exchange that its sends take, which is taken for waiting of the sends."""
+    bins = [
+        messages("MPI_Isend", round(60 * BOTH_NS)),
+        messages("MPI_Irecv", 0),
+        messages("MPI_Waitall", round(40 * BOTH_NS), what="synchronisation"),
+    ]
+    found = of_tcp(*bins)
+    assert found.ratio is not None
+    assert found.ratio.value == pytest.approx(OTHER_BOTH_NS / BOTH_NS, rel=1e-3)
+
+
 def test_nothing_is_expected_of_what_was_not_measured() -> None:
     """Catches a ratio of 1 where the run knows nothing."""
     unknown = messages("MPI_Allreduce", 10**9, what="collective")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -119,5 +120,6 @@ def _options(found: WatchFolder) -> RunOptions:
     watched = found.watched
     ranks = [one.ranks for one in watched.processes] + [one.ranks for one in watched.bins]
     command = found.manifest.command
-    launcher = command[0] if command and Path(command[0]).name.startswith(_LAUNCHERS) else None
+    launched = bool(command) and Path(command[0]).name.startswith(_LAUNCHERS)
+    launcher = shlex.quote(command[0]) if launched else None
     return RunOptions(ranks=max(filter(None, ranks), default=None), launcher=launcher)

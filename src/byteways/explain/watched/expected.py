@@ -9,6 +9,7 @@ ones. A program that is faster than the run, because its transfers overlap, keep
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -53,6 +54,32 @@ class _Sums:
             self.changed[name] += scale * taken
 
 
+@dataclass
+class _Compared:
+    """Bins with their times in the program and, as it is and changed, in the run, in ns."""
+
+    taken: float = 0.0
+    plain: Part = field(default_factory=lambda: Part(0.0, 0.0, 0.0))
+    changed: Part = field(default_factory=lambda: Part(0.0, 0.0, 0.0))
+
+    def add(self, taken: float, plain: Part, changed: Part) -> None:
+        self.taken += taken
+        self.plain, self.changed = _sum(self.plain, plain), _sum(self.changed, changed)
+
+    def scales(self, contention: float) -> tuple[float, float, float]:
+        """Returns by what the time changes: at least, probably and at most."""
+        ends = [
+            self._scale(plain, changed, factor)
+            for plain, changed in ((self.plain.high, self.changed.low), (self.plain.low, self.changed.high))
+            for factor in (1.0, contention)
+        ]
+        return min(ends), self._scale(self.plain.value, self.changed.value, contention), max(ends)
+
+    def _scale(self, plain: float, changed: float, contention: float) -> float:
+        busy = min(self.taken, contention * plain)
+        return 1 + busy / self.taken * (changed / plain - 1)
+
+
 def expected(
     watched: Watched, run: Index, changes: Sequence[ProgramChange], name: str = "RUN"
 ) -> dict[str, ExpectedRatio]:
@@ -88,9 +115,11 @@ def _expected(
 ) -> ExpectedRatio:
     memory = {"pageable": _MEMORY[change.memory]} if change.memory else {}
     environment = " ".join(f"{name}={value}" for name, value in sorted(change.variables.items()))
-    sums, compared = _Sums(), []
+    sums = _Sums()
+    # What a process waits for together is one: its time cannot be told from that of the others.
+    groups: dict[tuple[int, int], _Compared] = defaultdict(_Compared)
     shared = {each.process for each in watched.bins if is_nonblocking(each) and time_of(each) is not None}
-    for each, time_ns in zip(watched.bins, taken, strict=True):
+    for place, (each, time_ns) in enumerate(zip(watched.bins, taken, strict=True)):
         if not time_ns or communication_ns(each) is None or (is_wait(each) and each.process in shared):
             continue  # waits are in the times of what was waited for
         if not _concerns(each, memory, environment):
@@ -101,15 +130,10 @@ def _expected(
             sums.unknown += time_ns
             sums.add(time_ns, 1.0, 1.0, 1.0)
             continue
-        compared.append((time_ns, plain, changed))
-    factor = _contention([(time_ns, plain.value) for time_ns, plain, _ in compared])
-    for time_ns, plain, changed in compared:
-        ends = [
-            _scale(time_ns, before, after, times)
-            for before, after in ((plain.high, changed.low), (plain.low, changed.high))
-            for times in (1.0, factor)
-        ]
-        sums.add(time_ns, min(ends), _scale(time_ns, plain.value, changed.value, factor), max(ends))
+        groups[each.process, -1 if is_nonblocking(each) else place].add(time_ns, plain, changed)
+    factor = _contention([*groups.values()])
+    for group in groups.values():
+        sums.add(group.taken, *group.scales(factor))
     known = 1 - sums.unknown / sums.taken if sums.taken else 0.0
     if known < LEAST_KNOWN:
         return ExpectedRatio(None, known)
@@ -117,14 +141,12 @@ def _expected(
     return ExpectedRatio(Part(value, low, high), known)
 
 
-def _contention(compared: Sequence[tuple[float, float]]) -> float:
-    """Returns the factor of contention, at least 1.
-
-    Args:
-        compared: The time of each bin in the program and in the run, in ns.
-    """
-    whole = sum(plain for _, plain in compared)
-    factors = [taken / plain for taken, plain in compared if plain >= LEAST_COMPARED_SHARE * whole]
+def _contention(groups: Sequence[_Compared]) -> float:
+    """Returns the factor of contention, at least 1."""
+    whole = sum(one.plain.value for one in groups)
+    factors = [
+        one.taken / one.plain.value for one in groups if one.plain.value >= LEAST_COMPARED_SHARE * whole
+    ]
     return max(1.0, min(factors, default=1.0))
 
 
@@ -135,7 +157,5 @@ def _concerns(each: Bin, memory: Mapping[str, str], environment: str) -> bool:
     return each.what == "copy" and not {each.source.memory, each.destination.memory}.isdisjoint(memory)
 
 
-def _scale(taken: float, plain: float, changed: float, contention: float) -> float:
-    """Returns by what the time of a bin changes, where the run has these times of its operations."""
-    busy = min(taken, contention * plain)
-    return 1 + busy / taken * (changed / plain - 1)
+def _sum(one: Part, other: Part) -> Part:
+    return Part(one.value + other.value, one.low + other.low, one.high + other.high)
