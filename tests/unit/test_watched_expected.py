@@ -16,7 +16,7 @@ from byteways.plan.question_suite import suite_of_questions
 from byteways.record.record import Record
 from byteways.watch.bins import Bin, Watched, What
 from byteways.watch.changes import ProgramChange
-from byteways.watch.questions import exchanging, question_of, questions_of, with_waits
+from byteways.watch.questions import exchanging, may_alter, question_of, questions_of, with_waits
 from tests.unit import study_runs
 from tests.unit.run_folders import TOPOLOGY
 from tests.unit.test_watched_advice import GPU0, PAGEABLE, copies
@@ -204,6 +204,30 @@ def test_a_suite_has_every_setting_and_warm_messages() -> None:
     suite = suite_of_questions([asked], TOPOLOGY, 'name = "s"\ntitle = "t"', "f", [{"BTL": "self,tcp"}])
     assert [sweep.environment for sweep in suite.sweeps] == [{}, {"BTL": ("self,tcp",)}]
     assert all(sweep.caches == ("warm",) for sweep in suite.sweeps)
+
+
+def test_a_library_alters_its_own_calls_alone() -> None:
+    """Catches minutes of copies that are measured under variables of NCCL, and their time that is unknown."""
+    assert may_alter(["NCCL_PROTO"], "xccl") and not may_alter(["NCCL_PROTO"], "copy")
+    assert may_alter(["OMPI_MCA_btl"], "mpi") and not may_alter(["OMPI_MCA_btl"], "xccl")
+    assert may_alter(["HSA_ENABLE_SDMA"], "copy") and may_alter(["NCCL_PROTO", "MALLOC_ARENA_MAX"], "copy")
+    copied = copies(PAGEABLE, GPU0, PAGEABLE_NS)
+    change = ProgramChange("NCCL_PROTO=LL", {"NCCL_PROTO": "LL"})
+    found = expected(Watched([], [copied]), gpu_run(), [change])["NCCL_PROTO=LL"]
+    assert found.known == 1.0 and found.ratio is not None and found.ratio.value == 1.0
+    asked = [question_of(copied), question_of(messages("MPI_Send", 1))]
+    suite = suite_of_questions(
+        [one for one in asked if not isinstance(one, str)],
+        study_runs.topology("h200-x4"),
+        'name = "s"\ntitle = "t"',
+        "f",
+        [{"OMPI_MCA_btl": "tcp"}],
+        may_alter,
+    )
+    under = {
+        name for sweep in suite.sweeps if "OMPI_MCA_btl" in sweep.environment for name in sweep.interfaces
+    }
+    assert under == {"mpi"}
 
 
 def test_time_beyond_the_run_is_waiting() -> None:

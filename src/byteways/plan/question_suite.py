@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -48,6 +48,7 @@ def suite_of_questions(
     head: str,
     file: str,
     settings: Sequence[Mapping[str, str]] = (),
+    may_alter: Callable[[Iterable[str], str], bool] = lambda variables, interface: True,
 ) -> Suite:
     """Returns the suite that measures several questions: sizes are in one sweep if nothing else differs.
 
@@ -60,6 +61,7 @@ def suite_of_questions(
         head: The suite's own keys, as TOML.
         file: What messages call the suite.
         settings: Variables with which all is measured, too.
+        may_alter: Whether variables may alter what an interface takes.
 
     Raises:
         BytewaysError: As of suite_of().
@@ -80,6 +82,7 @@ def suite_of_questions(
         sweep_text(f"{name}-{number}{f'-{place}' * bool(place)}", _under(setting, {**rest, "size": sizes}))
         for number, (name, rest, sizes) in enumerate(merged.values())
         for place, setting in enumerate([{}, *settings])
+        if not setting or any(may_alter(setting, interface) for interface in _names(rest["interface"]))
     )
     return parse("\n\n".join((head, *texts)) + "\n", file=file)
 
@@ -95,9 +98,13 @@ def _under(setting: Mapping[str, str], keys: Mapping[str, object]) -> dict[str, 
 
 def _able(interfaces: object, size_bytes: int) -> list[str]:
     """Returns the interfaces of a sweep that move such a size."""
+    return [name for name in _names(interfaces) if size_bytes % INTERFACES[name].granularity_bytes == 0]
+
+
+def _names(interfaces: object) -> list[str]:
     names = [interfaces] if isinstance(interfaces, str) else interfaces
     assert isinstance(names, list)
-    return [name for name in names if size_bytes % INTERFACES[name].granularity_bytes == 0]
+    return names
 
 
 def _head(asked: Question) -> str:

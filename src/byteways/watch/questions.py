@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 
-from byteways.plan.interfaces import COLLECTIVES
+from byteways.plan.interfaces import COLLECTIVES, INTERFACES
 from byteways.plan.question import PROCESS, RANKS, Question
 from byteways.watch.bins import Bin, End, Watched
 
@@ -25,6 +25,11 @@ _SENDS, _RECEIVES, _BOTH = ("MPI_I", "send"), ("MPI_I", "recv"), "MPI_Sendrecv"
 #: Calls that wait for requests.
 _WAITS = ("MPI_Wait", "MPI_Test")
 BOTH_WAYS = "bidirectional"
+#: Variables of one library begin so: by Interface.between of what they may alter.
+_OF_LIBRARIES = {
+    "xccl": ("NCCL_", "RCCL_"),
+    "mpi": ("OMPI_", "PRTE_", "PMIX_", "MPIR_CVAR_", "MPICH_", "I_MPI_", "UCX_"),
+}
 
 
 def question_of(each: Bin, exchanging: Container[int] = ()) -> Question | str:
@@ -128,6 +133,16 @@ def time_of(each: Bin) -> float | None:
     if each.time_ns is not None:
         return float(each.time_ns)
     return None if each.call_ns is None else float(each.call_ns + (each.waiting_ns or 0))
+
+
+def may_alter(variables: Iterable[str], interface: str) -> bool:
+    """Whether variables may alter what an interface takes: those of a library alter its own alone."""
+    between = INTERFACES[interface].between
+    libraries = [
+        next((library for library, starts in _OF_LIBRARIES.items() if name.startswith(starts)), None)
+        for name in variables
+    ]
+    return any(library is None or library == between for library in libraries)
 
 
 def collective_of(method: str) -> str:

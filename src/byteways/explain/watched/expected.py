@@ -19,7 +19,7 @@ from byteways.explain.results.summary import Part
 from byteways.explain.watched.figures import Figures, interface_of
 from byteways.watch.bins import Bin, Watched
 from byteways.watch.changes import ProgramChange
-from byteways.watch.questions import is_nonblocking, is_wait, time_of
+from byteways.watch.questions import is_nonblocking, is_wait, may_alter, time_of
 
 #: Operations with less of the run's time for a program than this share say nothing of contention.
 LEAST_COMPARED_SHARE = 0.05
@@ -122,7 +122,7 @@ def _expected(
     for place, (each, time_ns) in enumerate(zip(watched.bins, taken, strict=True)):
         if not time_ns or communication_ns(each) is None or (is_wait(each) and each.process in shared):
             continue  # waits are in the times of what was waited for
-        if not _concerns(each, memory, environment):
+        if not _concerns(each, memory, change.variables):
             sums.add(time_ns, 1.0, 1.0, 1.0)
             continue
         plain, changed = figures.own_ns(each), figures.own_ns(each, memory, environment)
@@ -150,10 +150,11 @@ def _contention(groups: Sequence[_Compared]) -> float:
     return max(1.0, min(factors, default=1.0))
 
 
-def _concerns(each: Bin, memory: Mapping[str, str], environment: str) -> bool:
-    """Whether a change may alter the time of a bin; variables may alter that of every call of a library."""
-    if environment:
-        return bool(each.bytes) and interface_of(each).partition("-")[0] in ("mpi", "xccl", "copy")
+def _concerns(each: Bin, memory: Mapping[str, str], variables: Mapping[str, str]) -> bool:
+    """Whether a change may alter the time of a bin."""
+    if variables:
+        interface = interface_of(each)
+        return bool(each.bytes and interface) and may_alter(variables, interface)
     return each.what == "copy" and not {each.source.memory, each.destination.memory}.isdisjoint(memory)
 
 
