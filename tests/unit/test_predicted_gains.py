@@ -14,8 +14,8 @@ from predicted_gains import Pair, gain, left_out, missing, row, to_json, verdict
 KNOWN = Part(0.5, 0.45, 0.55)
 
 
-def pair(predicted: float | None, realised: Part | None = KNOWN) -> Pair:
-    expected = None if predicted is None else Part(predicted, predicted, predicted)
+def pair(predicted: float | None, realised: Part | None = KNOWN, reach: float = 0.2) -> Pair:
+    expected = None if predicted is None else Part(predicted, predicted - reach, predicted + reach)
     return Pair("halo", "BTL=tcp", expected, realised)
 
 
@@ -25,6 +25,7 @@ def pair(predicted: float | None, realised: Part | None = KNOWN) -> Pair:
         (pair(0.42), True, True),
         (pair(0.65), True, False),
         (pair(0.42, Part(0.5, 0.3, 0.6)), False, True),  # the realised gain is not known to 10 points
+        (pair(0.42, reach=0.3), False, True),  # nor the predicted one to 25
         (pair(0.42, None), False, None),
         (pair(None), False, None),
     ],
