@@ -275,6 +275,8 @@ def main() -> int:
     parser.add_argument("--within", type=float, default=3600.0, help="seconds in which a program may begin")
     parser.add_argument("--out", type=Path, help="keep everything in this new folder")
     options = parser.parse_args()
+    if options.out and options.out.exists():
+        parser.error(f"{options.out} exists: name a new folder")
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.out or Path(temporary) / "gains"
