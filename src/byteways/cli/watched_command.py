@@ -19,6 +19,7 @@ from byteways import __version__
 from byteways.cli.terminal import say
 from byteways.errors import BytewaysError
 from byteways.watch.changes import ProgramChange
+from byteways.watch.copies import problems_of_copies
 from byteways.watch.folder import PROCESSES, WatchManifest, snapshot_files, write_manifest
 from byteways.watch.launching import watch_launch
 from byteways.watch.problems import Problem, sentence
@@ -85,6 +86,11 @@ def observe(
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise _not_started(command.words[0], error) from error
+    found = problems_of_copies(folder) if change.plan is not None else []
+    for problem in found:
+        if problem not in known:
+            say(f"warning: {sentence(problem)}")
+    launch.problems += found
     _finish(folder, manifest, ended)
     return ended, launch.problems
 

@@ -39,6 +39,10 @@ WATCH_PROBLEMS: Mapping[str, str] = {
     "cupti-unusable": "CUPTI could not be used: GPU copies were not seen",
     "cupti-taken": "another profiler had taken CUPTI in {}: its GPU copies were not seen",
     "cupti-dropped": "CUPTI dropped records of the GPU in {}",
+    "copies-unused": "no copy was made by the plan: the program imports no PyTorch, or has no large copies "
+    "between pinned memory and a GPU in the thread that imports it",
+    "copies-failed": "copies were PyTorch's own: {}",
+    "copies-doubt": "of the copy plan: {}",
     "trace-unread": "events or rows that could not be read: {}",
     "trace-unsized": "of {} operations the trace does not have the sizes: they count without bytes",
     "unknown-problem": "{} (a code of a newer version of byteways)",
