@@ -117,13 +117,6 @@ def _open_mpi(built: Mapping[tuple[str, str], Path]) -> Iterator[WatchedProgram]
         },
         mpi="openmpi",
     )
-    yield WatchedProgram(
-        "fields, packed, Open MPI without single copies",
-        _of(built, "openmpi", ("fields", "packed", "15", "8192", "400")),
-        settings=("OMPI_MCA_smsc=cma", "OMPI_MCA_btl_sm_eager_limit=1048576"),
-        environment={"OMPI_MCA_btl": "self,sm", "OMPI_MCA_smsc": "none"},
-        mpi="openmpi",
-    )
 
 
 def _mpich(built: Mapping[tuple[str, str], Path]) -> Iterator[WatchedProgram]:

@@ -22,6 +22,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,8 @@ WITHIN = 0.10
 PREDICTED_TO = 0.25
 #: The share of pairs within that is to be reached.
 LEAST_WITHIN = 0.80
+#: Seconds after which a program and its measurement are taken to hang.
+HANGS_S = 900
 #: Root may start jobs, as in containers.
 _ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 _NO_NAME = re.compile(r"\W+")
@@ -161,16 +164,23 @@ def _measured(program: WatchedProgram, folder: Path, repeat: int, measure: str) 
 def watch(program: WatchedProgram, folder: Path, command: Sequence[str], words: Sequence[str]) -> None:
     """Watches a command into a folder. Raises FailedError."""
     own = ["--memcpy", program.memcpy] if program.memcpy else []
-    done = subprocess.run(
+    process = subprocess.Popen(
         [sys.executable, "-m", "byteways", "watch", "-o", str(folder), *own, *words, "--", *command],
         env={**os.environ, **_ENVIRONMENT, **program.environment},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
+        start_new_session=True,
     )
-    if done.returncode:
-        raise FailedError(f"{program.name} failed with status {done.returncode}:\n{done.stderr[-2000:]}")
+    try:
+        _, said = process.communicate(timeout=HANGS_S)
+    except subprocess.TimeoutExpired as error:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise FailedError(f"{program.name} did not end within {HANGS_S} s") from error
+    if process.returncode:
+        raise FailedError(f"{program.name} failed with status {process.returncode}:\n{said[-2000:]}")
 
 
 def _of_variant(program: WatchedProgram, folder: Path, repeat: int, measure: str) -> Pair:
