@@ -38,6 +38,9 @@ inline constexpr const char* kMemories[] = {"", "pageable", "pinned", "managed",
 
 inline constexpr std::int64_t kUnknownTime = -1;
 
+// How a key names a NUMA domain in place of a GPU; -1 is neither.
+constexpr std::int16_t cpu_number(int domain) { return static_cast<std::int16_t>(-2 - domain); }
+
 // What operations of one bin have in common. Compared as bytes: every byte is a member.
 struct Key {
   What what = What::kCopy;

@@ -41,7 +41,8 @@ std::atomic<int> world_rank{-1}, world_ranks{-1};
 pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
 sem_t wake;  // of the thread
 std::atomic<bool> end_wanted{false}, end_saved{false};
-std::atomic<void (*)()> collector{nullptr};
+constexpr std::size_t kMostSources = 2;
+std::atomic<void (*)()> sources[kMostSources]{};
 
 // Of this process, since begin().
 pid_t process = 0;
@@ -64,11 +65,12 @@ void note_in(std::uint16_t (&notes)[kMostNotes], std::string_view name) {
 }
 
 void write_end(Json& json, const char* name, Memory memory, int gpu, int rank) {
-  if (memory == Memory::kUnknown && gpu < 0 && rank < 0) return;
+  if (memory == Memory::kUnknown && gpu == -1 && rank < 0) return;
   json.key(name);
   json.open('{');
   if (memory != Memory::kUnknown) json.field("memory", kMemories[static_cast<std::size_t>(memory)]);
   if (gpu >= 0) json.field("device", std::string("gpu") + std::to_string(gpu));
+  if (gpu < -1) json.field("device", std::string("cpu") + std::to_string(cpu_number(gpu)));
   if (rank >= 0) json.field("rank", rank);
   json.close('}');
 }
@@ -246,7 +248,8 @@ void* work(void*) {
     const std::int64_t start = now();
     const bool ending = end_wanted.load();
     refine_clock();
-    if (void (*const collect)() = collector.load(); collect != nullptr) collect();
+    for (const auto& source : sources)
+      if (void (*const collect)() = source.load(); collect != nullptr) collect();
     save(ending);
     if (ending) end_saved.store(true);
     pause = std::max(kPause, kPausePerWork * (now() - start));
@@ -356,7 +359,10 @@ void note_rank(int rank, int ranks) noexcept {
   world_ranks = ranks;
 }
 
-void collect_before_snapshots(void (*collect)()) noexcept { collector.store(collect); }
+void collect_before_snapshots(void (*collect)()) noexcept {
+  for (auto& source : sources)
+    if (void (*none)() = nullptr; source.compare_exchange_strong(none, collect) || none == collect) return;
+}
 
 void save_before_leaving() noexcept {
   if (inner::state.load() != 1 || process != getpid() || end_wanted.exchange(true)) return;

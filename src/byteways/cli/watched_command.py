@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,10 +19,13 @@ from byteways import __version__
 from byteways.cli.terminal import say
 from byteways.errors import BytewaysError
 from byteways.watch.changes import ProgramChange
-from byteways.watch.folder import PROCESSES, WatchManifest, snapshot_files, write_manifest
-from byteways.watch.launching import watch_launch
+from byteways.watch.folder import PROCESSES, WatchManifest, read_snapshots, snapshot_files, write_manifest
+from byteways.watch.launching import WatchLaunch, watch_launch
 from byteways.watch.problems import Problem, sentence
 from byteways.watch.running import Ended, run_command
+
+if TYPE_CHECKING:
+    from byteways.simulate.model import MachineModel
 
 WATCH_USAGE = "byteways watch -- mpiexec -n 4 ./program; byteways watch --read FOLDER"
 
@@ -34,6 +37,7 @@ class Command:
     program: Path
     words: Sequence[str]  # the program's name as the user wrote it, and its arguments
     memcpy_bytes: int | None = None  # size from which memcpy and memmove are counted; None: they are not
+    model: MachineModel | None = None  # of the machine whose GPUs are simulated; None: those of this one
 
 
 def observe(
@@ -71,6 +75,7 @@ def observe(
         options["memcpy_bytes"] = command.memcpy_bytes
     if change.name:
         options["change"] = change.name
+    model = command.model
     manifest = WatchManifest(
         version=__version__,
         command=[*command.words],
@@ -78,21 +83,42 @@ def observe(
         started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         options=options,
         problems=launch.problems,
+        simulated=model is not None,
+        machine_model={"name": model.name, "title": model.title} if model else None,
     )
     _write(folder, manifest)
     try:
-        ended = run_command(command.program, [*command.words], launch.environment)
-    except OSError as error:
+        ended = _run(command, launch, libraries)
+    except (OSError, BytewaysError) as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise _not_started(command.words[0], error) from error
-    _finish(folder, manifest, ended)
+        raise _not_started(command.words[0], error) if isinstance(error, OSError) else error from error
+    _finish(folder, manifest, ended, model)
     return ended, launch.problems
 
 
-def _finish(folder: Path, manifest: WatchManifest, ended: Ended) -> None:
+def _run(command: Command, launch: WatchLaunch, libraries: Path) -> Ended:
+    """Runs a command to its end. Raises OSError, or BytewaysError without a folder for temporary files."""
+    if command.model is None:
+        return run_command(command.program, [*command.words], launch.environment)
+    from byteways.run.shared.simulator import SIMULATOR_LIBRARY
+    from byteways.safe_folders import temporary_folder
+    from byteways.simulate import sheet
+    from byteways.watch.simulated import simulate_hip
+
+    with temporary_folder() as folder:
+        simulate_hip(launch, folder, libraries / SIMULATOR_LIBRARY, sheet(command.model))
+        return run_command(command.program, [*command.words], launch.environment)
+
+
+def _finish(folder: Path, manifest: WatchManifest, ended: Ended, model: MachineModel | None) -> None:
     """Completes the manifest."""
-    topology, problems = _topology()
-    files = [file.name for file in snapshot_files(folder)] if (folder / PROCESSES).is_dir() else []
+    topology, problems = _topology(model)
+    paths = snapshot_files(folder) if (folder / PROCESSES).is_dir() else []
+    if model is not None:
+        watched, _ = read_snapshots(paths)
+        if not any("hip" in process.collectors for process in watched.processes):
+            problems.append(Problem("hip-unused"))
+    files = [file.name for file in paths]
     complete = msgspec.structs.replace(
         manifest,
         duration_ns=ended.duration_ns,
@@ -105,11 +131,15 @@ def _finish(folder: Path, manifest: WatchManifest, ended: Ended) -> None:
     _write(folder, complete)
 
 
-def _topology() -> tuple[dict[str, Any] | None, list[Problem]]:
+def _topology(model: MachineModel | None) -> tuple[dict[str, Any] | None, list[Problem]]:
     """Returns the machine as run.json has it; it never fails the command."""
-    from byteways.topology.discovery import discover
-
     try:
+        if model is not None:
+            from byteways.simulate.topology import topology_of
+
+            return topology_of(model).to_json(), []
+        from byteways.topology.discovery import discover
+
         return discover().to_json(), []
     except (BytewaysError, OSError, ValueError) as error:
         return None, [Problem("topology-unknown", str(error))]

@@ -46,6 +46,8 @@ class WatchManifest(msgspec.Struct, frozen=True, kw_only=True):
     processes: list[str] = []  # files of snapshots
     problems: list[Problem] = []
     topology: dict[str, Any] | None = None  # as in run.json
+    simulated: bool = False  # GPUs were those of the simulator; its times are not measured
+    machine_model: dict[str, Any] | None = None  # of a simulated machine: name and title, as in run.json
 
 
 class Snapshot(msgspec.Struct, frozen=True):

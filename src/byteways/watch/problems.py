@@ -39,6 +39,11 @@ WATCH_PROBLEMS: Mapping[str, str] = {
     "cupti-unusable": "CUPTI could not be used: GPU copies were not seen",
     "cupti-taken": "another profiler had taken CUPTI in {}: its GPU copies were not seen",
     "cupti-dropped": "CUPTI dropped records of the GPU in {}",
+    "rocprofiler-missing": "rocprofiler-sdk did not show itself in {}: copies of AMD GPUs were not seen",
+    "rocprofiler-unusable": "rocprofiler-sdk could not be used in {}: copies of AMD GPUs were not seen",
+    "rocprofiler-dropped": "rocprofiler-sdk dropped records of the GPU in {}",
+    "hip-unused": "no process used HIP through the simulated runtime: programs that are linked with a path "
+    "to another HIP (DT_RPATH) load that one",
     "trace-unread": "events or rows that could not be read: {}",
     "trace-unsized": "of {} operations the trace does not have the sizes: they count without bytes",
     "unknown-problem": "{} (a code of a newer version of byteways)",

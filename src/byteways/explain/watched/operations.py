@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+import msgspec
+
 from byteways.explain.display.table import Table
+from byteways.record.simulation_mark import mark_of
 from byteways.units import format_duration, format_size, short_time
 from byteways.watch.bins import Bin, End, Process
 from byteways.watch.folder import WatchFolder
@@ -16,6 +19,11 @@ _HEADINGS = ("what", "method", "size", "from → to", "count", "bytes", "time", 
 _NUMERIC = (4, 5, 6, 7)
 #: Sizes of one row differ by less than this factor, as a power of two.
 _ROW_BITS = 10
+
+
+def simulation_mark(found: WatchFolder) -> str:
+    """Returns the line above what happened on simulated GPUs; empty: nothing is simulated."""
+    return mark_of(msgspec.to_builtins(found.manifest))
 
 
 def watch_table(found: WatchFolder, every: bool) -> Table:
@@ -77,7 +85,8 @@ def _end(end: End) -> str:
 def _title(found: WatchFolder) -> str:
     processes = found.watched.processes
     seconds = (found.manifest.duration_ns or 0) / 1e9
-    lasted = f", {format_duration(seconds)}" if seconds else ""
+    # A simulated program's own time has nothing to do with those of its copies.
+    lasted = f", {format_duration(seconds)}" if seconds and not found.manifest.simulated else ""
     return f"What {_count(processes)} moved{lasted}"
 
 
