@@ -94,6 +94,7 @@ void write_bin(Json& json, const Bin& bin) {
   if (seen & 3) json.field("time_ns", (seen & 1 ? bin.time : bin.call).load(std::memory_order_relaxed));
   if (seen & 2) json.field("call_ns", bin.call.load(std::memory_order_relaxed));
   if (seen & 4) json.field("waiting_ns", bin.waiting.load(std::memory_order_relaxed));
+  if (seen & 8) json.field("overlap_ns", bin.overlap.load(std::memory_order_relaxed));
   if (key.detail != 0) {
     json.key("detail");
     json.raw(name_of(key.detail));

@@ -9,7 +9,16 @@
 typedef void (*Request)(uint8_t**, size_t*, size_t*);
 typedef void (*Complete)(void*, uint32_t, uint8_t*, size_t, size_t);
 
-enum { kMemcpy = 1, kMemset = 2, kPeer = 22, kUnified = 25, kWait = 38, kMemory = 49, kKinds = 64 };
+enum {
+  kMemcpy = 1,
+  kMemset = 2,
+  kKernel = 10,
+  kPeer = 22,
+  kUnified = 25,
+  kWait = 38,
+  kMemory = 49,
+  kKinds = 64
+};
 
 static Request request;
 static Complete complete;
@@ -26,6 +35,8 @@ static size_t size_of(uint32_t kind) {
   switch (kind) {
     case kMemcpy:
       return newest ? 112 : new ? 96 : 88;
+    case kKernel:
+      return newest ? 224 : new ? 216 : 208;
     case kPeer:
       return newest ? 96 : 88;
     case kMemset:
@@ -51,7 +62,10 @@ int cuptiUnsubscribe(void* subscriber) { return 0; }
 int cuptiActivityRegisterCallbacks(Request one, Complete other) {
   return request = one, complete = other, subscribed ? 0 : 1;
 }
-int cuptiActivityEnable(uint32_t kind) { return enabled[kind] = 1, 0; }
+int cuptiActivityEnable(uint32_t kind) {
+  if (kind == kKernel && getenv("FAKE_CUPTI_NO_KERNELS") != NULL) return 2;
+  return enabled[kind] = 1, 0;
+}
 int cuptiActivityConfigureUnifiedMemoryCounter(void* choices, uint32_t count) { return count != 5; }
 int cuptiGetTimestamp(uint64_t* time) { return *time = 1000000, 0; }
 int cuptiActivityGetNumDroppedRecords(void* context, uint32_t stream, size_t* count) {

@@ -77,6 +77,24 @@ def test_members_of_a_batched_copy(tmp_path: Path) -> None:
     assert (batch.count, batch.bytes, batch.size_to) == (16, 2 * 4096, 512)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kernels_first", [False, True])
+def test_copies_beside_kernels(tmp_path: Path, version: int, kernels_first: bool) -> None:
+    """Catches kernels of another GPU, two that run at once counted twice, and those whose records come later."""
+    words = ["copies", "3000"]
+    words = ["kernels", "3000", *words] if kernels_first else ["kernels", "1", *words, "kernels", "3000"]
+    _, found = run(tmp_path, *words, FAKE_CUPTI_VERSION=str(version))
+    assert only(found, method="cuMemcpyHtoD").overlap_ns == 3000 * 200
+    assert only(found, method="cuMemcpyDtoHAsync").overlap_ns == 0
+    assert only(found, what="set").overlap_ns is None
+
+
+def test_without_records_of_kernels(tmp_path: Path) -> None:
+    """Catches an overlap of 0 that nobody has observed."""
+    _, found = run(tmp_path, "copies", "3", FAKE_CUPTI_VERSION="28", FAKE_CUPTI_NO_KERNELS="1")
+    assert {one.overlap_ns for one in found.watched.bins} == {None}
+
+
 def test_memory_is_bounded_and_what_is_dropped_is_said(tmp_path: Path) -> None:
     """Catches buffers without bound, and records that are lost without a word."""
     words = ("hold", "100", "copies", "5", "give-back", "2", "copies", "20")

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "watch/clock.hpp"
+#include "watch/gpu/overlap.hpp"
 #include "watch/gpu/records.hpp"
 #include "watch/histogram.hpp"
 #include "watch/snapshot.hpp"
@@ -125,6 +126,7 @@ void ask_for_records() {
   }
   for (const Kind kind : {kMemcpy, kPeerCopy, kMemset, kMemory, kSynchronisation})
     if (cupti_functions.enable(kind) != kSuccess && kind == kMemcpy) note_failure("cupti-unusable");
+  if (cupti_functions.enable(kKernel) == kSuccess) expect_kernels();
 }
 
 // By the thread of snapshots. cuptiActivityFlushPeriod() would deliver full buffers alone, and a program that
@@ -141,6 +143,7 @@ void finish() {
     const std::lock_guard lock(flushing);
     finished = true;
     cupti_functions.flush_all(1);  // also records of operations that still run
+    finish_overlaps();
   }
   save(true);
 }

@@ -10,6 +10,7 @@ namespace byteways::watch::cupti {
 enum Kind : std::uint32_t {
   kMemcpy = 1,
   kMemset = 2,
+  kKernel = 10,  // that of kernels which may run beside each other; the other kind makes them run in turn
   kPeerCopy = 22,
   kUnifiedMemory = 25,
   kSynchronisation = 38,
@@ -39,6 +40,12 @@ struct [[gnu::packed]] Set {
   std::uint64_t bytes, start, end;
   std::uint32_t device, context, stream, correlation;
   std::uint16_t flags, memory;
+};
+
+struct [[gnu::packed]] Kernel {
+  std::uint32_t kind, not_read[3];
+  std::uint64_t start, end, not_read_either;
+  std::uint32_t device;
 };
 
 struct [[gnu::packed]] UnifiedMemory {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "watch/gpu/overlap.hpp"
 #include "watch/histogram.hpp"
 #include "watch/names.hpp"
 
@@ -15,6 +16,7 @@ constexpr std::size_t kMostDevices = 64;
 
 std::uint32_t cupti_version = 0;
 std::int64_t offset = 0;
+bool has_kernels = false;
 std::int16_t gpus[kMostDevices];  // of this process's devices
 
 // Calls by CUpti_ActivityMemcpyKind: the driver's names, whichever API the program used.
@@ -89,7 +91,13 @@ void add_copy(const std::uint8_t* place) {
   if (is_on_gpu(key.destination)) key.destination_gpu = gpu_of(record.device);
   key.method = record.flags & 1 ? named(kAsynchronous, record.copy_kind) : named(kCopies, record.copy_kind);
   key.size = record.bytes / count;
-  histogram().add(key, count, {duration(record.start, record.end)}, at(record.end));
+  Bin* const bin = histogram().add(key, count, {duration(record.start, record.end)}, at(record.end));
+  if (has_kernels) add_copy_time(record.device, record.start, record.end, bin);
+}
+
+void add_kernel(const std::uint8_t* place) {
+  const auto record = read<Kernel>(place);
+  add_kernel_time(record.device, record.start, record.end);
 }
 
 void add_peer_copy(const std::uint8_t* place) {
@@ -101,7 +109,8 @@ void add_peer_copy(const std::uint8_t* place) {
   key.destination_gpu = gpu_of(record.destination_device);
   key.method = number_of(record.flags & 1 ? "cuMemcpyPeerAsync" : "cuMemcpyPeer");
   key.size = record.bytes;
-  histogram().add(key, 1, {duration(record.start, record.end)}, at(record.end));
+  Bin* const bin = histogram().add(key, 1, {duration(record.start, record.end)}, at(record.end));
+  if (has_kernels) add_copy_time(record.device, record.start, record.end, bin);
 }
 
 void add_set(const std::uint8_t* place) {
@@ -183,10 +192,14 @@ void begin_records(std::uint32_t version, std::int64_t clock_offset) noexcept {
   number_devices();
 }
 
+void expect_kernels() noexcept { has_kernels = true; }
+
 void add_record(const std::uint8_t* record) noexcept {
   switch (read<std::uint32_t>(record)) {
     case kMemcpy:
       return add_copy(record);
+    case kKernel:
+      return add_kernel(record);
     case kPeerCopy:
       return add_peer_copy(record);
     case kMemset:

@@ -16,7 +16,9 @@ from byteways.watch.folder import WatchFolder
 #: Rows without --all.
 MOST_WATCH_ROWS = 15
 _HEADINGS = ("what", "method", "size", "from → to", "count", "bytes", "time", "share")
-_NUMERIC = (4, 5, 6, 7)
+_NUMERIC = (4, 5, 6, 7, 8)
+#: A column of its own where the time was observed: the part of it that passed while kernels ran on the device.
+_OVERLAP = "beside kernels"
 #: Sizes of one row differ by less than this factor, as a power of two.
 _ROW_BITS = 10
 
@@ -35,10 +37,15 @@ def watch_table(found: WatchFolder, every: bool) -> Table:
     total = sum(one.time_ns or 0 for one in found.watched.bins)
     order = sorted(groups.items(), key=lambda item: (-_time(item[1]), item[0]))
     shown = order if every else order[:MOST_WATCH_ROWS]
-    rows = tuple(_row(what, method, ends, bins, total) for (what, method, ends, _), bins in shown)
+    overlaps = any(one.overlap_ns is not None for one in found.watched.bins)
+    rows = tuple(
+        _row(what, method, ends, bins, total) + ((_overlap(bins),) if overlaps else ())
+        for (what, method, ends, _), bins in shown
+    )
     left = len(order) - len(shown)
     title = _title(found) + (f"; {left} rows more: --all" if left else "")
-    return Table(title, _HEADINGS, rows, _NUMERIC)
+    headings = (*_HEADINGS, _OVERLAP) if overlaps else _HEADINGS
+    return Table(title, headings, rows, tuple(at for at in _NUMERIC if at < len(headings)))
 
 
 def _row(what: str, method: str, ends: str, bins: Sequence[Bin], total_ns: int) -> tuple[str, ...]:
@@ -55,6 +62,13 @@ def _row(what: str, method: str, ends: str, bins: Sequence[Bin], total_ns: int) 
         short_time(time_ns) if timed else "–",
         f"{100 * time_ns / total_ns:.1f} %" if timed and total_ns else "–",
     )
+
+
+def _overlap(bins: Sequence[Bin]) -> str:
+    """Returns the part of the time that passed while kernels ran, of the bins for which it was observed."""
+    known = [one for one in bins if one.overlap_ns is not None and one.time_ns]
+    whole = sum(one.time_ns or 0 for one in known)
+    return f"{100 * sum(one.overlap_ns or 0 for one in known) / whole:.0f} %" if whole else "–"
 
 
 def _time(bins: Sequence[Bin]) -> int:
