@@ -64,7 +64,6 @@ int any_order(std::size_t count, std::size_t window, std::uint64_t gap) {
   for (std::size_t at = 0; at < count; ++at) {
     if (at % 3 == 0) {
       const Span& copy = copies[at / 3];
-      if (at < window) add_kernel_time(1, 1, 2);  // the device has had a kernel
       add_copy_time(1, copy.start, copy.end, bin);
       // Only near kernels can count: those far away are left out of the slow sum.
       const std::size_t from = at < 16 ? 0 : at - 16, to = std::min(count, at + 16);

@@ -1,4 +1,4 @@
-"""The time of copies beside kernels, in C++: the same as sums over all pairs, whatever order records come in."""
+"""The time of copies beside kernels, in C++: that of all pairs, in whatever order records come."""
 
 from __future__ import annotations
 

@@ -92,22 +92,24 @@ class Device {
 std::mutex lock;
 std::unique_ptr<Device> devices[kMostKernelDevices];
 
+Device* device_of(std::uint32_t number) {
+  if (number >= kMostKernelDevices) return nullptr;
+  if (devices[number] == nullptr) devices[number].reset(new (std::nothrow) Device);
+  return devices[number].get();
+}
+
 }  // namespace
 
 void add_kernel_time(std::uint32_t device, std::uint64_t start, std::uint64_t end) noexcept {
-  if (device >= kMostKernelDevices || start == 0 || end <= start) return;
+  if (start == 0 || end <= start) return;
   const std::lock_guard held(lock);
-  if (devices[device] == nullptr) devices[device].reset(new (std::nothrow) Device);
-  if (devices[device] != nullptr) devices[device]->add_kernel(start, end);
+  if (Device* const one = device_of(device)) one->add_kernel(start, end);
 }
 
 void add_copy_time(std::uint32_t device, std::uint64_t start, std::uint64_t end, Bin* bin) noexcept {
-  if (bin == nullptr || device >= kMostKernelDevices || start == 0 || end < start) return;
+  if (bin == nullptr || start == 0 || end < start) return;
   const std::lock_guard held(lock);
-  if (devices[device] != nullptr)
-    devices[device]->add_copy(start, end, bin);
-  else
-    histogram().add_overlap(bin, 0);
+  if (Device* const one = device_of(device)) one->add_copy(start, end, bin);
 }
 
 void finish_overlaps() noexcept {

@@ -14,9 +14,9 @@ namespace byteways::watch {
 inline constexpr std::size_t kMostStretches = 8192, kMostCopies = 8192;
 inline constexpr std::size_t kMostKernelDevices = 64;
 
-// Times are of one clock, in ns. Any thread calls; a device takes 640 KiB from its first kernel on.
+// Times are of one clock, in ns. Any thread calls; a device takes 640 KiB from its first record on.
 void add_kernel_time(std::uint32_t device, std::uint64_t start, std::uint64_t end) noexcept;
-// `bin`: that of the copy, or null. Before the first kernel of its device, a copy has no overlap.
+// `bin`: that of the copy, or null.
 void add_copy_time(std::uint32_t device, std::uint64_t start, std::uint64_t end, Bin* bin) noexcept;
 // Counts the copies that still wait.
 void finish_overlaps() noexcept;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "watch/gpu/call_sites.hpp"
 #include "watch/gpu/overlap.hpp"
 #include "watch/histogram.hpp"
 #include "watch/names.hpp"
@@ -79,6 +80,12 @@ std::int64_t duration(std::uint64_t start, std::uint64_t end) {
 
 std::int64_t at(std::uint64_t time) { return static_cast<std::int64_t>(time) + offset; }
 
+// A call of the runtime may make one of the driver: records have the numbers of both.
+std::uint16_t site_of_either(std::uint32_t call, std::uint32_t of_runtime = 0) {
+  const std::uint16_t site = site_of_call(call);
+  return site != 0 ? site : site_of_call(of_runtime);
+}
+
 void add_copy(const std::uint8_t* place) {
   const auto record = read<Copy>(place);
   std::uint64_t count = 0;
@@ -90,6 +97,7 @@ void add_copy(const std::uint8_t* place) {
   if (is_on_gpu(key.source)) key.source_gpu = gpu_of(record.device);
   if (is_on_gpu(key.destination)) key.destination_gpu = gpu_of(record.device);
   key.method = record.flags & 1 ? named(kAsynchronous, record.copy_kind) : named(kCopies, record.copy_kind);
+  key.site = site_of_either(record.correlation, record.runtime_correlation);
   key.size = record.bytes / count;
   Bin* const bin = histogram().add(key, count, {duration(record.start, record.end)}, at(record.end));
   if (has_kernels) add_copy_time(record.device, record.start, record.end, bin);
@@ -108,6 +116,7 @@ void add_peer_copy(const std::uint8_t* place) {
   key.source_gpu = gpu_of(record.source_device);
   key.destination_gpu = gpu_of(record.destination_device);
   key.method = number_of(record.flags & 1 ? "cuMemcpyPeerAsync" : "cuMemcpyPeer");
+  key.site = site_of_either(record.correlation);
   key.size = record.bytes;
   Bin* const bin = histogram().add(key, 1, {duration(record.start, record.end)}, at(record.end));
   if (has_kernels) add_copy_time(record.device, record.start, record.end, bin);
@@ -120,6 +129,7 @@ void add_set(const std::uint8_t* place) {
   key.destination = memory_of(record.memory);
   if (is_on_gpu(key.destination)) key.destination_gpu = gpu_of(record.device);
   key.method = number_of(record.flags & 1 ? "cuMemsetAsync" : "cuMemset");
+  key.site = site_of_either(record.correlation);
   key.size = record.bytes;
   histogram().add(key, 1, {duration(record.start, record.end)}, at(record.end));
 }

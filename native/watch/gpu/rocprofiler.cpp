@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "watch/clock.hpp"
-#include "watch/gpu/hip_records.hpp"
+#include "watch/gpu/rocprofiler_records.hpp"
 #include "watch/histogram.hpp"
 #include "watch/snapshot.hpp"
 

@@ -104,7 +104,7 @@ def watch(
     if not command:
         raise BytewaysError("no command to watch", hint=WATCH_USAGE)
     memcpy_bytes = _size(memcpy) if memcpy is not None else None
-    model = _hip_machine(machine) if machine is not None else None
+    model = _machine_to_simulate(machine) if machine is not None else None
     if model is not None and len(changes) > 1:
         raise BytewaysError(
             "--machine goes with no --set and --try",
@@ -136,7 +136,7 @@ def _import(traces: list[Path], out: Path | None, shown: WatchShown) -> int:
     return ExitStatus.GOOD
 
 
-def _hip_machine(name: str) -> MachineModel:
+def _machine_to_simulate(name: str) -> MachineModel:
     """Returns the model of --machine. Raises BytewaysError if it has no GPUs of AMD."""
     from byteways.simulate import load
 

@@ -103,10 +103,10 @@ def _run(command: Command, launch: WatchLaunch, libraries: Path) -> Ended:
     from byteways.run.shared.simulator import SIMULATOR_LIBRARY
     from byteways.safe_folders import temporary_folder
     from byteways.simulate import sheet
-    from byteways.watch.simulated import simulate_hip
+    from byteways.watch.simulated import simulate_gpus
 
     with temporary_folder() as folder:
-        simulate_hip(launch, folder, libraries / SIMULATOR_LIBRARY, sheet(command.model))
+        simulate_gpus(launch, folder, libraries / SIMULATOR_LIBRARY, sheet(command.model))
         return run_command(command.program, [*command.words], launch.environment)
 
 

@@ -22,7 +22,7 @@ _INJECTION = "CUDA_INJECTION64_PATH"
 #: By which NCCL, from 2.27 on with this interface, and RCCL load a profiler (NCCL's environment variables).
 _PLUGIN = "NCCL_PROFILER_PLUGIN"
 #: By which HIP's runtime loads tools of rocprofiler-sdk, several beside each other (rocprofiler-register).
-_ROCM_TOOLS = "ROCP_TOOL_LIBRARIES"
+_TOOLS = "ROCP_TOOL_LIBRARIES"
 #: The libraries beside the native core.
 MPI_COLLECTOR = "byteways_watch_mpi.so"
 MEMCPY_COLLECTOR = "byteways_watch_memcpy.so"
@@ -92,10 +92,10 @@ def _inject(launch: WatchLaunch, library: Path, cupti: Sequence[Path]) -> None:
         else:
             launch.environment[variable] = str(library)
             launch.collectors.append(collector)
-    tools = [one for one in _TOOL_SEPARATORS.split(launch.environment.get(_ROCM_TOOLS, "")) if one]
+    tools = [one for one in _TOOL_SEPARATORS.split(launch.environment.get(_TOOLS, "")) if one]
     if not _TOOL_SEPARATORS.search(str(library)):
         tools += [str(library)] if str(library) not in tools else []
-        launch.environment[_ROCM_TOOLS] = ":".join(tools)
+        launch.environment[_TOOLS] = ":".join(tools)
         launch.collectors.append("hip")
 
 

@@ -17,7 +17,7 @@ _SHEET_VARIABLE, _MEMORY_VARIABLE = "BYTEWAYS_SIM_SHEET", "BYTEWAYS_SIM_MEMORY"
 _LIBRARY_PATH = "LD_LIBRARY_PATH"
 
 
-def simulate_hip(launch: WatchLaunch, folder: Path, simulator: Path, sheet: str) -> None:
+def simulate_gpus(launch: WatchLaunch, folder: Path, simulator: Path, sheet: str) -> None:
     """Lets a program load the simulator as its HIP runtime.
 
     Args:

@@ -17,7 +17,7 @@ from byteways.watch.folder import WatchFolder
 MOST_WATCH_ROWS = 15
 _HEADINGS = ("what", "method", "size", "from → to", "count", "bytes", "time", "share")
 _NUMERIC = (4, 5, 6, 7, 8)
-#: A column of its own where the time was observed: the part of it that passed while kernels ran on the device.
+#: A column where it was observed: the part of the time that passed while kernels ran on the device.
 _OVERLAP = "beside kernels"
 #: Sizes of one row differ by less than this factor, as a power of two.
 _ROW_BITS = 10

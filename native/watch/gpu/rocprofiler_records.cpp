@@ -1,6 +1,6 @@
-// See hip_records.hpp. A copy's record has bytes, agents and the time on an engine, that of its call the
-// name; both have one number, and either may come first.
-#include "watch/gpu/hip_records.hpp"
+// See rocprofiler_records.hpp. A copy's record has bytes, agents and the time on an engine, that of its call
+// the name; both have one number, and either may come first.
+#include "watch/gpu/rocprofiler_records.hpp"
 
 #include <algorithm>
 #include <cstring>
