@@ -18,8 +18,16 @@ import msgspec
 from byteways import __version__
 from byteways.cli.terminal import say
 from byteways.errors import BytewaysError
+from byteways.topology.link_counters import LinkReading, begin_reading, finish_reading
 from byteways.watch.changes import ProgramChange
-from byteways.watch.folder import PROCESSES, WatchManifest, read_snapshots, snapshot_files, write_manifest
+from byteways.watch.folder import (
+    PROCESSES,
+    LinkBytes,
+    WatchManifest,
+    read_snapshots,
+    snapshot_files,
+    write_manifest,
+)
 from byteways.watch.launching import WatchLaunch, watch_launch
 from byteways.watch.problems import Problem, sentence
 from byteways.watch.running import Ended, run_command
@@ -87,13 +95,42 @@ def observe(
         machine_model={"name": model.name, "title": model.title} if model else None,
     )
     _write(folder, manifest)
+    first, started_ns = begin_reading(), time.monotonic_ns()
     try:
         ended = _run(command, launch, libraries)
     except (OSError, BytewaysError) as error:
+        if first is not None:
+            first.end()
         shutil.rmtree(folder, ignore_errors=True)
         raise _not_started(command.words[0], error) if isinstance(error, OSError) else error from error
-    _finish(folder, manifest, ended, model)
+    before = finish_reading(first)
+    after = finish_reading(begin_reading()) if before else None
+    used = _used_gpus(folder) if before and after else set()
+    links = link_bytes(before, after, used, started_ns) if before and after else []
+    _finish(folder, msgspec.structs.replace(manifest, links=links), ended, model)
     return ended, launch.problems
+
+
+def _used_gpus(folder: Path) -> set[str]:
+    watched, _ = read_snapshots(snapshot_files(folder) if (folder / PROCESSES).is_dir() else [])
+    devices = {end.device for one in watched.bins for end in (one.source, one.destination)}
+    return {device for device in devices if device and device.startswith("gpu")}
+
+
+def link_bytes(before: LinkReading, after: LinkReading, gpus: set[str], started_ns: int) -> list[LinkBytes]:
+    """Returns what went over the links of GPUs between two readings."""
+
+    def more(old: int | None, new: int | None) -> int | None:
+        return None if old is None or new is None or new < old else new - old
+
+    times = before.at_ns - started_ns, after.at_ns - started_ns
+    found = []
+    for (gpu, link), (sent, received) in sorted(after.counters.items()):
+        if gpu in gpus and (gpu, link) in before.counters:
+            old_sent, old_received = before.counters[gpu, link]
+            moved = more(old_sent, sent), more(old_received, received)
+            found.append(LinkBytes(gpu, link, *moved, *times))
+    return found
 
 
 def _run(command: Command, launch: WatchLaunch, libraries: Path) -> Ended:

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from byteways.explain.watched.advice import Advice
-from byteways.explain.watched.operations import simulation_mark, watch_table
+from byteways.explain.watched.operations import links_table, simulation_mark, watch_table
 from byteways.explain.watched.pictures import size_chart, time_chart
 from byteways.explain.watched.wording_advice import advice_lines, advice_table
 from byteways.report.simple_page import SimplePage, simple_page
@@ -46,7 +46,7 @@ def watched_page(found: WatchFolder, advised: Advice | None, name: str) -> str:
             + (f", on {found.manifest.host}" if found.manifest.host else ""),
             tuple(notes),
             "Operations",
-            (*tables, watch_table(found, True)),
+            (*tables, watch_table(found, True), *filter(None, [links_table(found)])),
             tuple(chart for chart in charts if chart is not None),
             "What it gains" if advised else "What was not seen",
         )

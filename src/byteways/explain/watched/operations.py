@@ -19,6 +19,8 @@ _HEADINGS = ("what", "method", "size", "from → to", "count", "bytes", "time", 
 _NUMERIC = (4, 5, 6, 7, 8)
 #: A column where it was observed: the part of the time that passed while kernels ran on the device.
 _OVERLAP = "beside kernels"
+#: Links that have counters.
+LINK_NAMES = {"nvlink": "NVLink", "pcie": "PCIe"}
 #: Sizes of one row differ by less than this factor, as a power of two.
 _ROW_BITS = 10
 
@@ -46,6 +48,24 @@ def watch_table(found: WatchFolder, every: bool) -> Table:
     title = _title(found) + (f"; {left} rows more: --all" if left else "")
     headings = (*_HEADINGS, _OVERLAP) if overlaps else _HEADINGS
     return Table(title, headings, rows, tuple(at for at in _NUMERIC if at < len(headings)))
+
+
+def links_table(found: WatchFolder) -> Table | None:
+    """Returns what the links of the GPUs that the program used have seen; None: no counter was read."""
+    links = found.manifest.links
+    if not links:
+        return None
+    rows = tuple(
+        (
+            one.device,
+            LINK_NAMES.get(one.link, one.link),
+            *("–" if size is None else format_size(size) for size in (one.sent_bytes, one.received_bytes)),
+        )
+        for one in links
+    )
+    seconds = format_duration((links[0].to_ns - links[0].from_ns) / 1e9)
+    title = f"Counters of the links of these GPUs, with the bytes of all programs, {seconds}"
+    return Table(title, ("GPU", "link", "sent", "received"), rows, (2, 3))
 
 
 def _row(what: str, method: str, ends: str, bins: Sequence[Bin], total_ns: int) -> tuple[str, ...]:
