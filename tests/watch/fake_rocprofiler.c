@@ -1,6 +1,7 @@
 // A rocprofiler-sdk that delivers records of known content, with the sizes and numbers of a version; for
 // tests without a GPU. The program (hip_program.c) says what is delivered. Written after the library's
 // documentation.
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@ typedef struct {
 typedef void (*Callback)(Id, Id, Header**, size_t, void*, uint64_t);
 
 enum { kCalls, kCopies, kAllocations, kKinds, kMost = 1 << 16 };
+// A collector flushes from a thread of its own.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Callback callback;
 static int started, traced[kKinds], chosen[8];
 static uint8_t* kept[kMost];
@@ -87,15 +90,22 @@ int rocprofiler_query_available_agents(uint32_t of, int (*act)(uint32_t, const v
 }
 int rocprofiler_flush_buffer(Id buffer) {
   static Header* places[kMost];  // the caller may have a small stack
+  pthread_mutex_lock(&lock);
   for (size_t at = 0; at < count; ++at) places[at] = &headers[at];
   const size_t many = count;
   count = 0;
   if (many != 0 || dropped != 0) callback((Id){7}, buffer, places, many, NULL, dropped);
   for (size_t at = 0; at < many; ++at) free(kept[at]);
-  return dropped = 0, buffer.handle == 9 ? 0 : 3;
+  dropped = 0;
+  pthread_mutex_unlock(&lock);
+  return buffer.handle == 9 ? 0 : 3;
 }
 
-void fake_drop(uint64_t many) { dropped += many; }
+void fake_drop(uint64_t many) {
+  pthread_mutex_lock(&lock);
+  dropped += many;
+  pthread_mutex_unlock(&lock);
+}
 
 static uint8_t* add(int kind, size_t size, int32_t operation, uint64_t correlation) {
   static uint8_t nowhere[96];
@@ -111,25 +121,31 @@ static uint8_t* add(int kind, size_t size, int32_t operation, uint64_t correlati
 static void put(uint8_t* record, size_t place, uint64_t value) { memcpy(record + place, &value, 8); }
 
 void fake_call(int32_t operation, uint64_t correlation, uint64_t start, uint64_t end) {
+  pthread_mutex_lock(&lock);
   const int is_new = version() >= 10000;
   uint8_t* const record = add(kCalls, is_new ? 64 : 56, operation, correlation);
   put(record, is_new ? 40 : 32, start), put(record, is_new ? 48 : 40, end);
+  pthread_mutex_unlock(&lock);
 }
 void fake_copy(uint64_t correlation, uint64_t from, uint64_t to, uint64_t bytes, uint64_t source,
                uint64_t start, uint64_t end) {
+  pthread_mutex_lock(&lock);
   const int v = version();
   const size_t size = v < 500 ? 72 : v < 600 ? 80 : 96, at = v < 500 ? 32 : 40;
   uint8_t* const record = add(kCopies, size, 2, correlation);
   put(record, at, start), put(record, at + 8, end), put(record, at + 16, to), put(record, at + 24, from);
   put(record, at + 32, bytes);
   if (size == 96) put(record, 88, source);
+  pthread_mutex_unlock(&lock);
 }
 void fake_allocation(int32_t operation, uint64_t correlation, uint64_t agent, uint64_t address,
                      uint64_t bytes) {
+  pthread_mutex_lock(&lock);
   const int is_new = version() >= 10000;
   uint8_t* const record = add(kAllocations, is_new ? 88 : 80, operation, correlation);
   const size_t at = is_new ? 48 : 40;
   put(record, at, 1000), put(record, at + 8, 1500), put(record, at + 16, agent),
       put(record, at + 24, address);
   put(record, at + 32, bytes);
+  pthread_mutex_unlock(&lock);
 }
