@@ -83,7 +83,10 @@ void write_bin(Json& json, const Bin& bin) {
   json.field("what", kWhats[static_cast<std::size_t>(key.what)]);
   json.field("method", name_of(key.method));
   json.field("count", count);
-  json.field("bytes", bin.bytes.load(std::memory_order_relaxed));
+  const std::uint64_t bytes = bin.bytes.load(std::memory_order_relaxed);
+  json.field("bytes", bytes);
+  // Nothing is copied or set where there are no bytes: their number was not observed.
+  if (bytes == 0 && (key.what == What::kCopy || key.what == What::kSet)) json.field("sized", false);
   json.field("size_from", bin.least.load(std::memory_order_relaxed));
   json.field("size_to", bin.most.load(std::memory_order_relaxed));
   write_end(json, "source", key.source, key.source_gpu, key.source_rank);

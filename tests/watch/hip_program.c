@@ -32,15 +32,22 @@ int rocprofiler_flush_buffer(Id buffer);
 enum { kCopyCall = 1, kHostMalloc = 3, kHostFree = 4, kRegister = 5, kSynchronize = 6 };
 enum { kCpu1 = 1010, kGpu0 = 1020, kGpu1 = 1030, kPinned = 1 << 20, kElsewhere = 1 << 28 };
 static const Configured* tool;
+static uint64_t next = 10;  // number of a call
 static void finish(void) { tool->finalize(tool->data); }
+
+// Calls that a kernel of the runtime serves.
+static void blits(int count) {
+  for (uint64_t at = 0; at < (uint64_t)count; ++at) fake_call(kCopyCall, next++, 100, 140);
+}
 
 static void work(int count) {
   fake_call(kHostMalloc, 1, 1000, 1600);
   fake_allocation(1, 1, kCpu1, kPinned, 1 << 16);
   fake_allocation(1, 0, kCpu1, kPinned << 4, 1 << 16);  // of the runtime itself
   for (uint64_t at = 0; at < (uint64_t)count; ++at) {
-    const uint64_t call = 10 + 2 * at, time = 2000 * at + 10000;
+    const uint64_t call = next, time = 2000 * at + 10000;
     // An asynchronous copy ends after its call has, a blocking one before.
+    next += 2;
     fake_call(kCopyCall, call, time, time + 200);
     fake_copy(call, kCpu1, kGpu1, 4096, kPinned + 64, time + 100, time + 600);
     fake_copy(call + 1, kCpu1, kGpu0, 8192, kElsewhere, time + 100, time + 800);
@@ -66,6 +73,7 @@ int main(int count, char** words) {
   for (int at = 1; at + 1 < count; at += 2) {
     const int number = atoi(words[at + 1]);
     if (strcmp(words[at], "work") == 0) work(number);
+    if (strcmp(words[at], "blits") == 0) blits(number);
     if (strcmp(words[at], "register") == 0) fake_call(kRegister, 3, 100, 200);
     if (strcmp(words[at], "drop") == 0) fake_drop((uint64_t)number);
     if (strcmp(words[at], "sleep") == 0) usleep((useconds_t)number * 1000);

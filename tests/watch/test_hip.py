@@ -96,6 +96,16 @@ def test_host_memory_is_named_where_the_records_show_it(tmp_path: Path, version:
     assert (gone.method, gone.bytes, gone.destination.memory) == ("hipHostFree", 1 << 16, "pinned")
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_calls_without_a_record_of_a_copy(tmp_path: Path, version: str) -> None:
+    """Catches copies by kernels of the runtime that leave no trace, and those whose record comes late."""
+    _, found = run(tmp_path, "work", "500", "blits", "20000", "work", "500", version=version)
+    unsized = only(found, what="copy", sized=False)
+    assert (unsized.method, unsized.count, unsized.bytes) == ("hipMemcpyAsync", 20_000, 0)
+    assert (unsized.time_ns, unsized.call_ns) == (20_000 * 40, 20_000 * 40)
+    assert sum(one.count for one in found.watched.bins if one.what == "copy") == 2 * (2 * 500 + 1) + 20_000
+
+
 def test_registered_memory_may_be_anywhere(tmp_path: Path) -> None:
     """Catches registered memory that counts as pageable."""
     _, found = run(tmp_path, "register", "1", "work", "10")

@@ -93,6 +93,18 @@ def test_memory_of_every_origin(tmp_path: Path) -> None:
     assert sources == {"pinned", "device", None}
 
 
+def test_copies_by_kernels_of_the_runtime(tmp_path: Path) -> None:
+    """Catches copies within a GPU that are left out, or have sizes that nobody observed."""
+    done, found = run(tmp_path, linked("within", HERE / "within.c"))
+    assert (done.returncode, done.stdout) == (0, "all bytes\n"), done.stderr
+    unsized = [one for one in found.watched.bins if not one.sized]
+    assert {(one.what, one.method, one.count, one.bytes) for one in unsized} == {
+        ("copy", "hipMemcpy", 7, 0),
+        ("set", "hipMemset", 3, 0),
+    }
+    assert all(one.call_ns for one in unsized)
+
+
 def test_a_program_without_hip(tmp_path: Path) -> None:
     """Catches an empty table that looks like a program that copies nothing."""
     _, found = run(tmp_path, "true")

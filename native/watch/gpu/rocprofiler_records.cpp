@@ -14,7 +14,18 @@
 namespace byteways::watch::rocprofiler {
 namespace {
 
-enum class Role : std::uint8_t { kNone, kCopy, kAllocation, kRelease, kRegistration, kWait, kStreamWait };
+// kCause: other calls with copies as their effect.
+enum class Role : std::uint8_t {
+  kNone,
+  kCopy,
+  kCause,
+  kSet,
+  kAllocation,
+  kRelease,
+  kRegistration,
+  kWait,
+  kStreamWait
+};
 
 struct Call {
   std::uint16_t method = 0;
@@ -25,7 +36,7 @@ struct Call {
 // A call whose record has come.
 struct Seen {
   std::uint64_t correlation = 0;  // 0: none
-  std::int64_t time = kUnknownTime;
+  std::int64_t time = kUnknownTime, end = 0;
   std::int32_t operation = 0;
   bool counted = false;  // its time is in a bin
 };
@@ -41,8 +52,10 @@ struct Range {
   Memory memory;
 };
 
-constexpr std::size_t kMostSeen = 8192, kMostWaiting = 1024, kMostRanges = 4096, kMostOperations = 4096;
-constexpr int kPatience = 8;
+constexpr std::size_t kMostSeen = 16384, kMostWaiting = 1024, kMostRanges = 4096, kMostOperations = 4096;
+// Records that are read together: far fewer than calls are remembered.
+constexpr std::size_t kTogether = 2048;
+constexpr int kPatience = 64;
 
 std::mutex lock;
 Kinds kinds;
@@ -95,6 +108,17 @@ Memory memory_at(std::int16_t place, std::uint64_t address) {
   return all_ranges_known ? Memory::kPageable : Memory::kUnknown;
 }
 
+// A call that has no record of a copy: a kernel of the runtime copied, or nothing did. Its size is not known.
+void add_without_copy(Seen& call) {
+  if (call.correlation == 0 || call.counted ||
+      calls[static_cast<std::size_t>(call.operation)].role != Role::kCopy)
+    return;
+  call.counted = true;
+  Key key;
+  key.method = calls[static_cast<std::size_t>(call.operation)].method;
+  histogram().add(key, 1, {kUnknownTime, call.time}, call.end);
+}
+
 void add_call_record(const std::uint8_t* place) {
   const auto record = read<Beginning>(place, 0);
   const Call* const call = call_of(record.operation);
@@ -102,12 +126,15 @@ void add_call_record(const std::uint8_t* place) {
   const std::size_t rest = record.size >= kNewCallBytes ? sizeof(std::uint64_t) : 0;
   const auto times = read<CallTimes>(place, sizeof(Beginning) + rest);
   const std::int64_t time = duration(times.start, times.end);
-  if (record.correlation != 0)
-    seen[record.correlation % kMostSeen] = {record.correlation, time, record.operation};
+  if (record.correlation != 0) {
+    Seen& one = seen[record.correlation % kMostSeen];
+    add_without_copy(one);
+    one = {record.correlation, time, at(times.end), record.operation};
+  }
   if (call->role == Role::kRegistration) all_ranges_known = false;
-  if (call->role != Role::kWait && call->role != Role::kStreamWait) return;
+  if (call->role != Role::kWait && call->role != Role::kStreamWait && call->role != Role::kSet) return;
   Key key;
-  key.what = What::kSynchronisation;
+  key.what = call->role == Role::kSet ? What::kSet : What::kSynchronisation;
   key.method = call->method;
   histogram().add(key, 1, {kUnknownTime, time, call->role == Role::kWait ? time : kUnknownTime},
                   at(times.end));
@@ -204,6 +231,27 @@ void add_waiting(bool all) {
   waiting.resize(kept);
 }
 
+// Calls first: their copies need them.
+void add_some(RecordHeader** headers, std::size_t count) {
+  const auto each = [&](auto act) {
+    for (std::size_t at = 0; at < count; ++at)
+      if (headers[at] != nullptr && headers[at]->category == kTracing && headers[at]->payload != nullptr)
+        act(headers[at]->kind, static_cast<const std::uint8_t*>(headers[at]->payload));
+  };
+  each([](std::uint32_t kind, const std::uint8_t* place) {
+    if (kind == kinds.calls && kind != 0) add_call_record(place);
+  });
+  add_waiting(false);
+  each([](std::uint32_t kind, const std::uint8_t* place) {
+    if (kind == 0 || (kind != kinds.copies && kind != kinds.allocations)) return;
+    const bool known = seen_call(read<Beginning>(place, 0).correlation) != nullptr;
+    if (known || kinds.calls == 0 || waiting.size() >= kMostWaiting)
+      add_with_call(place);
+    else
+      keep_waiting(place);
+  });
+}
+
 }  // namespace
 
 void begin_records(const Kinds& found, std::int64_t clock_offset) {
@@ -221,8 +269,12 @@ bool add_call(std::int32_t operation, std::string_view name) {
   if (operation < 0 || static_cast<std::size_t>(operation) >= kMostOperations) return false;
   Call call;
   const auto begins = [name](std::string_view with) { return name.starts_with(with); };
-  if (begins("hipMemcpy") || begins("hipDrvMemcpy") || begins("hipGraphLaunch") || begins("hipMemPrefetch")) {
+  if (begins("hipMemcpy") || begins("hipDrvMemcpy")) {
     call.role = Role::kCopy;
+  } else if (begins("hipGraphLaunch") || begins("hipMemPrefetch")) {
+    call.role = Role::kCause;
+  } else if (begins("hipMemset")) {
+    call.role = Role::kSet;
   } else if (begins("hipMallocHost") || begins("hipHostMalloc") || begins("hipHostAlloc") ||
              begins("hipMemAllocHost") || begins("hipExtHostAlloc")) {
     call.role = Role::kAllocation;
@@ -249,28 +301,14 @@ bool add_call(std::int32_t operation, std::string_view name) {
 
 void add_records(RecordHeader** headers, std::size_t count) noexcept {
   const std::lock_guard held(lock);
-  const auto each = [&](auto act) {
-    for (std::size_t at = 0; at < count; ++at)
-      if (headers[at] != nullptr && headers[at]->category == kTracing && headers[at]->payload != nullptr)
-        act(headers[at]->kind, static_cast<const std::uint8_t*>(headers[at]->payload));
-  };
-  each([](std::uint32_t kind, const std::uint8_t* place) {
-    if (kind == kinds.calls && kind != 0) add_call_record(place);
-  });
-  add_waiting(false);
-  each([](std::uint32_t kind, const std::uint8_t* place) {
-    if (kind == 0 || (kind != kinds.copies && kind != kinds.allocations)) return;
-    const bool known = seen_call(read<Beginning>(place, 0).correlation) != nullptr;
-    if (known || kinds.calls == 0 || waiting.size() >= kMostWaiting)
-      add_with_call(place);
-    else
-      keep_waiting(place);
-  });
+  for (std::size_t at = 0; at < count; at += kTogether)
+    add_some(headers + at, std::min(kTogether, count - at));
 }
 
 void finish_records() noexcept {
   const std::lock_guard held(lock);
   add_waiting(true);
+  for (Seen& call : seen) add_without_copy(call);
 }
 
 }  // namespace byteways::watch::rocprofiler
