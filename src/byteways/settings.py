@@ -50,6 +50,7 @@ SETTINGS = (
         "files of CUPTI to try in a watched program, separated by colons, set by `byteways watch`",
         "found by the dynamic linker",
     ),
+    Setting("BYTEWAYS_WATCH_COPIES", "copy plan of PyTorch's copies, set by `watch --try copies`", "none"),
     Setting("BYTEWAYS_WATCH_MEMORY", "memory of large allocations, set by `watch --try`", "as it is"),
     Setting(
         "BYTEWAYS_WATCH_THRESHOLD",

@@ -18,6 +18,7 @@ pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed"),
 ]
 
+TRAIN_STEP = Path(__file__).parents[2] / "examples" / "watch" / "train_step.py"
 COUNT = 50
 #: As of watched_torch.py, which needs PyTorch.
 BESIDE = 67_110_912
@@ -102,3 +103,24 @@ def test_a_killed_program_leaves_its_copies(tmp_path: Path) -> None:
     done, found = watched(tmp_path / "W", sys.executable, "-m", "tests.gpu.watched_torch", "kill")
     assert done.returncode == 128 + signal.SIGKILL and "not-ended" in codes(found)
     check(found)
+
+
+def test_a_training_step_moves_what_it_says(tmp_path: Path) -> None:
+    """Catches copies of examples/watch/train_step.py that are not seen: batches up, momenta up and down."""
+    steps, layers, width, batch = 3, 2, 512, 64
+    sizes = ("--steps", str(steps), "--layers", str(layers), "--width", str(width), "--batch", str(batch))
+    done, found = watched(tmp_path / "W", sys.executable, str(TRAIN_STEP), "train", *sizes)
+    assert done.returncode == 0, done.stderr
+
+    def copied(source: str, destination: str, size: int) -> int:
+        return sum(
+            one.count
+            for one in found.watched.bins
+            if one.what == "copy"
+            and (one.source.memory, one.destination.memory) == (source, destination)
+            and one.size_from == one.size_to == size
+        )
+
+    assert copied("pageable", "device", 4 * batch * width) == steps
+    assert copied("pageable", "device", 4 * width * width) == layers * (steps + 1)  # the weights once
+    assert copied("device", "pageable", 4 * width * width) == layers * steps

@@ -38,12 +38,14 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_changes_that_are_asked_for() -> None:
     """Catches a value that is lost, and a program as it is that is not run."""
-    found = changes_of(["A=1,2", "B="], ["pinned"])
+    found = changes_of(["A=1,2", "B=", r"C=x\,y,z"], ["pinned"])
     assert [(one.name, one.variables, one.memory) for one in found] == [
         ("", {}, ""),
         ("A=1", {"A": "1"}, ""),
         ("A=2", {"A": "2"}, ""),
         ("B=", {"B": ""}, ""),
+        ("C=x,y", {"C": "x,y"}, ""),
+        ("C=z", {"C": "z"}, ""),
         ("pinned", {}, "pinned"),
     ]
     assert len({one.folder_name for one in found}) == len(found)
@@ -58,6 +60,8 @@ def test_changes_that_are_asked_for() -> None:
         (["A=1,1"], []),
         ([], ["pined"]),
         ([], ["pinned", "pinned"]),
+        ([], ["batch"]),
+        ([], ["copies"]),
     ],
 )
 def test_changes_that_cannot_be_made(settings: list[str], memories: list[str]) -> None:
@@ -188,6 +192,13 @@ def test_a_run_measures_what_a_program_moved(traced: Path, tmp_path: Path) -> No
         ("run", "--from", "missing"),
         ("watch", "--read", "{}", "--set", "A=1"),
         ("watch", "--set", "A=1", "--import", str(TRACE)),
+        ("watch", "--plan", "{}", "--", "true"),
+        ("watch", "--try", "copies", "--plan", "missing", "--", "true"),
+        ("watch", "--measure", "60s", "--import", str(TRACE)),
+        ("watch", "--read", "{}", "--measure", "60s", "--against", "{}"),
+        ("watch", "--read", "{}", "--measure", "soon"),
+        ("watch", "--read", "{}", "--measure", "2s"),
+        ("watch", "--read", "missing", "--measure", "60s"),
     ],
 )
 def test_words_that_do_not_go_together(traced: Path, words: tuple[str, ...]) -> None:
@@ -197,9 +208,11 @@ def test_words_that_do_not_go_together(traced: Path, words: tuple[str, ...]) -> 
 
 
 def test_nothing_to_measure(tmp_path: Path) -> None:
-    """Catches an empty suite of a program that moved nothing between devices."""
-    process = watching("-o", tmp_path / "W", "--", sys.executable, "-c", "pass")
-    process.communicate(timeout=PATIENCE_S)
+    """Catches an empty suite of a program that moved nothing between devices, and its status that is lost."""
+    command = ("--measure", "60s", "--", sys.executable, "-c", "import sys; sys.exit(3)")
+    process = watching("-o", tmp_path / "W", *command)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 3 and "error:" in err and not (tmp_path / "W" / "measured").exists()
     done = byteways("run", "--from", str(tmp_path / "W"))
     assert done.returncode == 2 and "can be measured" in done.stderr
 

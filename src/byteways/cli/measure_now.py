@@ -27,6 +27,7 @@ def measure_now(
     folder: Path,
     limit: TimeLimit,
     tick: Callable[[], None] | None = None,
+    options: RunOptions | None = None,
 ) -> tuple[RunFolder, Sequence[PlannedCase]]:
     """Measures until all is measured or the time is over; returns the run and its plan.
 
@@ -36,6 +37,7 @@ def measure_now(
         folder: The new run folder.
         limit: Within its context.
         tick: Called while the machine is opened; None: the limit's check.
+        options: Ranks and their launcher; None: the usual ones.
 
     Raises:
         Interrupted: By a signal, or the time was over before anything was planned.
@@ -46,7 +48,7 @@ def measure_now(
 
     try:
         run = measure_from_python(
-            suite, RunOptions(), folder, command_line(), display, limit, simulation, tick=tick
+            suite, options or RunOptions(), folder, command_line(), display, limit, simulation, tick=tick
         )
     except Interrupted:
         if not limit.over or not (folder / MANIFEST).exists():

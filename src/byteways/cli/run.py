@@ -117,7 +117,9 @@ def _chosen(
         for name, value in (("a suite", suite), ("--transfers", transfers)):
             if value:
                 raise BytewaysError(f"--from does not add to {name}", hint=f"leave out {name}")
-        return _suite_of_program(watched, simulation)
+        from byteways.cli.watched_suite import suite_of_folder
+
+        return suite_of_folder(watched, simulation)
     if not transfers:
         return load(suite or "quick")
     if suite is not None:
@@ -125,27 +127,6 @@ def _chosen(
     from byteways.plan.transfers_suite import transfers_suite
 
     return transfers_suite(transfers)
-
-
-def _suite_of_program(folder: Path, simulation: Simulation | None) -> Suite:
-    """Returns the suite that measures what a program moved, the longest time first."""
-    from byteways.plan.question_suite import suite_of_questions
-    from byteways.simulate.topology import topology_of
-    from byteways.topology.discovery import discover
-    from byteways.watch.folder import read_watch_folder
-    from byteways.watch.questions import questions_of
-
-    topology = topology_of(simulation.model) if simulation else discover()
-    known = {*topology.names(), "host", ""}
-    found = questions_of(read_watch_folder(folder).watched)
-    here = [one for one in found if known.issuperset((one.source, one.destination))]
-    if not here:
-        cause = (
-            "its operations have no ends that are known" if not found else "this machine lacks its devices"
-        )
-        raise BytewaysError(f"nothing of {folder} can be measured", cause=cause, hint="byteways run quick")
-    head = 'name = "watched"\ntitle = "What a program moved"\nrounds = 3\nprecision = 0.02'
-    return suite_of_questions(here, topology, head, str(folder))
 
 
 def _between_hosts(task: RunTask, dry_run: bool, as_json: bool, no_report: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,9 +14,10 @@ from byteways.cli.terminal import say
 from byteways.cli.watch_show import WatchShown
 from byteways.cli.watched_command import WATCH_USAGE, Command, observe, program_named
 from byteways.errors import BytewaysError, ExitStatus
+from byteways.settings import copy_plan_file
 from byteways.units import parse_size
-from byteways.watch.changes import changes_of
-from byteways.watch.folder import make_folder
+from byteways.watch.changes import COPIES, changes_of
+from byteways.watch.folder import make_folder, read_watch_folder
 
 if TYPE_CHECKING:
     from byteways.simulate.model import MachineModel
@@ -54,20 +56,34 @@ def watch(
             "--against", help="Say what it would gain by the best methods of this run.", metavar="RUN"
         ),
     ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            "--measure",
+            help="Measure what it moved, within this time, and compare it with that: '60s'.",
+            metavar="TIME",
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="Run it again with each value of a variable: UCX_TLS=tcp,sm.", metavar="VAR=A,B"
+            "--set",
+            help=r"Run it again with each value of a variable: NCCL_ALGO=Ring,Tree; '\,' is a comma of one.",
+            metavar="VAR=A,B",
         ),
     ] = None,
-    memories: Annotated[
+    tried: Annotated[
         list[str] | None,
         typer.Option(
             "--try",
-            help="Run it again with its large allocations in other memory: pinned, registered, managed, "
-            "hugepage.",
-            metavar="MEMORY",
+            help="Run it again with its large allocations in other memory (pinned, registered, managed, "
+            "hugepage), or PyTorch's copies by a plan (copies).",
+            metavar="CHANGE",
         ),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option("--plan", help="The plan of --try copies. [default: this host's plan]", metavar="FILE"),
     ] = None,
     repeat: Annotated[
         int, typer.Option("--repeat", help="With --set and --try: how often each is run.", min=1, max=1000)
@@ -91,8 +107,9 @@ def watch(
 ) -> int:
     """Run a program unchanged and say what it moved, how and for how long; exit as the program does."""
     shown = WatchShown(against, page, as_json=as_json, every=every)
-    changes = changes_of(settings or (), memories or ())
+    changes = changes_of(settings or (), tried or (), _plan(plan, tried or ()))
     running = memcpy is not None or machine is not None or len(changes) > 1
+    measure_s = _limit(measure, against, bool(traces))
     if traces:
         if read is not None or running:
             raise BytewaysError("--import goes with no --read and runs nothing", hint=_IMPORT_USAGE)
@@ -100,7 +117,7 @@ def watch(
     if read is not None:
         if command or out is not None or running:
             raise BytewaysError("--read goes with no command and none of its options", hint=WATCH_USAGE)
-        return shown.folder(read)
+        return _read(read, shown, measure_s)
     if not command:
         raise BytewaysError("no command to watch", hint=WATCH_USAGE)
     memcpy_bytes = _size(memcpy) if memcpy is not None else None
@@ -117,11 +134,58 @@ def watch(
     if len(changes) > 1:
         from byteways.cli.watch_trials import run_trials
 
-        return run_trials(watched, folder, changes, repeat, shown, as_json=as_json)
+        return run_trials(watched, folder, changes, repeat, shown, as_json=as_json, measure_s=measure_s)
     make_folder(folder)
     ended, problems = observe(watched, folder, changes[0])
+    if measure_s is not None:
+        _measure_after(folder, shown, measure_s)
     shown.after(folder, problems)
     return ended.as_shell
+
+
+def _plan(given: Path | None, tried: Sequence[str]) -> Path | None:
+    """Returns the plan of --try copies. Raises BytewaysError if one is given for nothing."""
+    if COPIES in tried:
+        return given or copy_plan_file()
+    if given is not None:
+        raise BytewaysError("--plan is for --try copies", hint="add --try copies, or leave --plan out")
+    return None
+
+
+def _limit(measure: str | None, against: Path | None, importing: bool) -> float | None:
+    """Returns the seconds of --measure; None without it. Raises BytewaysError."""
+    if measure is None:
+        return None
+    from byteways.cli.watch_measure import seconds_of
+
+    if against is not None:
+        raise BytewaysError("--measure and --against exclude each other", hint="leave out one of them")
+    if importing:
+        raise BytewaysError(
+            "--import measures nothing",
+            hint="first the traces, then: byteways watch --read FOLDER --measure 60s",
+        )
+    return seconds_of(measure)
+
+
+def _read(folder: Path, shown: WatchShown, measure_s: float | None) -> int:
+    """Prints what an earlier watch has seen, beside a run that is measured now where that is asked for."""
+    if measure_s is not None:
+        from byteways.cli.watch_measure import measure_program
+
+        shown.compare_with(measure_program(read_watch_folder(folder), folder, measure_s))
+    return shown.folder(folder)
+
+
+def _measure_after(folder: Path, shown: WatchShown, measure_s: float) -> None:
+    """Measures what a command has moved. Its exit status and what was seen stand, whatever fails here."""
+    from byteways.cli import print_error
+    from byteways.cli.watch_measure import measure_program
+
+    try:
+        shown.compare_with(measure_program(read_watch_folder(folder), folder, measure_s))
+    except BytewaysError as error:
+        print_error(error)
 
 
 def _import(traces: list[Path], out: Path | None, shown: WatchShown) -> int:

@@ -15,7 +15,10 @@ from byteways.watch.problems import Problem, sentence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from byteways.explain.results.index import Index
     from byteways.explain.watched.advice import Advice
+    from byteways.explain.watched.expected import ExpectedRatio
+    from byteways.watch.changes import ProgramChange
 
 _READ = ("byteways", "watch", "--read")
 
@@ -40,6 +43,10 @@ class WatchShown:
 
             opened_run(self._against)
 
+    def compare_with(self, run: Path) -> None:
+        """Compares with this run, which was measured for the program."""
+        self._against = run
+
     def folder(self, folder: Path) -> int:
         """Prints a folder on standard output."""
         found = read_watch_folder(folder)
@@ -63,13 +70,26 @@ class WatchShown:
 
     def advice(self, found: WatchFolder) -> Advice | None:
         """Returns what the operations would gain; None without a run to compare them with."""
+        from byteways.explain.watched.advice import advice
+
+        run = self._run()
+        return advice(found.watched, run, str(self._against)) if run else None
+
+    def expected(self, found: WatchFolder, changes: Sequence[ProgramChange]) -> dict[str, ExpectedRatio]:
+        """Returns what the run expects of changes; empty without a run."""
+        from byteways.explain.watched.expected import expected
+
+        run = self._run()
+        return expected(found.watched, run, changes, str(self._against)) if run else {}
+
+    def _run(self) -> Index | None:
+        """Returns the results of the run that a program is compared with."""
         if self._against is None:
             return None
         from byteways.cli.runs import opened_run
         from byteways.explain.results.index import Index
-        from byteways.explain.watched.advice import advice
 
-        return advice(found.watched, Index.of(opened_run(self._against)), str(self._against))
+        return Index.of(opened_run(self._against))
 
     def _text(self, found: WatchFolder) -> str:
         advised = self.advice(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byteways.cli.watch_show import WatchShown
+    from byteways.explain.watched.expected import ExpectedRatio
     from byteways.explain.watched.trials import ProgramRun
     from byteways.watch.changes import ProgramChange
     from byteways.watch.problems import Problem
@@ -35,20 +37,60 @@ def run_trials(
     shown: WatchShown,
     *,
     as_json: bool,
+    measure_s: float | None = None,
 ) -> int:
     """Runs a program with each change as often as asked, and prints what the changes gave.
+
+    Args:
+        command: What is run.
+        folder: The new folder of all runs.
+        changes: The program as it is among them.
+        repeat: How often each is run.
+        shown: How the program as it is is shown.
+        as_json: Whether JSON is printed instead of tables.
+        measure_s: Seconds in which what the program moved is measured, with each setting; None: it is not.
 
     Returns:
         The first exit status of the program as it is that is not 0, as a shell gives it; else 0.
     """
     from byteways.cli.layout import plain
-    from byteways.explain.watched.trials import ProgramRun, moving_ns, predicted, trials_table, tried
+    from byteways.explain.watched.trials import trials_table, tried
 
     make_folder(folder, of_one=False)
-    runs: list[ProgramRun] = []
-    known: list[Problem] = []
-    first: WatchFolder | None = None
-    status = 0
+    done = _run_turns(command, folder, changes, repeat)
+    if done.first is not None and measure_s is not None and done.status not in _ENDING:
+        _measure(done.first, folder, measure_s, changes, shown)
+    results = tried(done.runs)
+    expected = shown.expected(done.first, changes) if done.first else {}
+    _write(
+        folder,
+        done.runs,
+        [{**one.to_json(), "predicted": _json(expected.get(one.change))} for one in results],
+    )
+    if as_json:
+        echo((folder / TRIALS_FILE).read_text(encoding="utf-8").rstrip())
+        return done.status
+    if done.first is not None:
+        shown.after(folder / f"1-{changes[0].folder_name}", done.known)
+    say("\n".join(["", *plain(trials_table(results, expected))]))
+    say(f"all runs: {folder}")
+    return done.status
+
+
+@dataclass
+class _Turns:
+    """All runs of a program."""
+
+    runs: list[ProgramRun] = field(default_factory=list)
+    known: list[Problem] = field(default_factory=list)  # that were printed
+    first: WatchFolder | None = None  # what the program as it is moved
+    status: int = 0
+
+
+def _run_turns(command: Command, folder: Path, changes: Sequence[ProgramChange], repeat: int) -> _Turns:
+    from byteways.explain.watched.trials import ProgramRun, moving_ns
+
+    done = _Turns()
     # Each turn begins with another change: what follows what would else be the same in all of them.
     order = [
         (turn, changes[(turn + place) % len(changes)])
@@ -58,30 +100,37 @@ def run_trials(
     for turn, change in order:
         one = folder / f"{turn + 1}-{change.folder_name}"
         make_folder(one)
-        ended, problems = observe(command, one, change, known)
-        known += problems
+        ended, problems = observe(command, one, change, done.known)
+        done.known += problems
         found = _read(one)
         if not change.name:
-            status = status or ended.as_shell
-            first = first or found
+            done.status = done.status or ended.as_shell
+            done.first = done.first or found
         moved = moving_ns(found.watched) if found else None
-        runs.append(ProgramRun(change.name, turn, ended.duration_ns, moved, ended.exit_status))
+        done.runs.append(ProgramRun(change.name, turn, ended.duration_ns, moved, ended.exit_status))
         if ended.as_shell in _ENDING:
-            status = ended.as_shell
-            say(f"ended after {len(runs)} of {len(order)} runs")
+            done.status = ended.as_shell
+            say(f"ended after {len(done.runs)} of {len(order)} runs")
             break
-    advised = shown.advice(first) if first else None
-    results = tried(runs)
-    expected = predicted(advised, changes) if advised else {}
-    _write(folder, runs, [{**one.to_json(), "predicted": expected.get(one.change)} for one in results])
-    if as_json:
-        echo((folder / TRIALS_FILE).read_text(encoding="utf-8").rstrip())
-        return status
-    if first is not None:
-        shown.after(folder / f"1-{changes[0].folder_name}", known)
-    say("\n".join(["", *plain(trials_table(results, expected))]))
-    say(f"all runs: {folder}")
-    return status
+    return done
+
+
+def _measure(
+    found: WatchFolder, folder: Path, measure_s: float, changes: Sequence[ProgramChange], shown: WatchShown
+) -> None:
+    """Measures what the program moved; the runs that were made are shown whatever fails here."""
+    from byteways.cli import print_error
+    from byteways.cli.watch_measure import measure_program
+
+    settings = [one.variables for one in changes if one.variables]
+    try:
+        shown.compare_with(measure_program(found, folder, measure_s, settings))
+    except BytewaysError as error:
+        print_error(error)
+
+
+def _json(expected: ExpectedRatio | None) -> dict[str, Any] | None:
+    return expected.to_json() if expected else None
 
 
 def _read(folder: Path) -> WatchFolder | None:

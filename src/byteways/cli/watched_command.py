@@ -20,6 +20,7 @@ from byteways.cli.terminal import say
 from byteways.errors import BytewaysError
 from byteways.topology.link_counters import LinkReading, begin_reading, finish_reading
 from byteways.watch.changes import ProgramChange
+from byteways.watch.copies import problems_of_copies
 from byteways.watch.folder import (
     PROCESSES,
     LinkBytes,
@@ -78,37 +79,57 @@ def observe(
     for problem in launch.problems:
         if problem not in known:
             say(f"warning: {sentence(problem)}")
+    manifest = _begun(command, launch, change)
+    _write(folder, manifest)
+    try:
+        ended, links = _counted(command, launch, libraries, folder)
+    except (OSError, BytewaysError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise _not_started(command.words[0], error) if isinstance(error, OSError) else error from error
+    found = problems_of_copies(folder) if change.plan is not None else []
+    for problem in found:
+        if problem not in known:
+            say(f"warning: {sentence(problem)}")
+    launch.problems += found
+    _finish(folder, msgspec.structs.replace(manifest, links=links), ended, command.model)
+    return ended, launch.problems
+
+
+def _begun(command: Command, launch: WatchLaunch, change: ProgramChange) -> WatchManifest:
+    """Returns the manifest of a program that has not run yet."""
+    from byteways.run.conduct.simulation import Simulation
+
     options: dict[str, str | int | bool] = {"collectors": ",".join(launch.collectors)}
     if command.memcpy_bytes is not None:
         options["memcpy_bytes"] = command.memcpy_bytes
     if change.name:
         options["change"] = change.name
-    model = command.model
-    manifest = WatchManifest(
+    return WatchManifest(
         version=__version__,
         command=[*command.words],
         host=platform.node(),
         started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         options=options,
         problems=launch.problems,
-        simulated=model is not None,
-        machine_model={"name": model.name, "title": model.title} if model else None,
+        simulated=command.model is not None,
+        machine_model=Simulation(command.model).to_json() if command.model else None,
     )
-    _write(folder, manifest)
+
+
+def _counted(
+    command: Command, launch: WatchLaunch, libraries: Path, folder: Path
+) -> tuple[Ended, list[LinkBytes]]:
+    """Runs a command to its end, between two readings of the counters of links. Raises as _run() does."""
     first, started_ns = begin_reading(), time.monotonic_ns()
     try:
         ended = _run(command, launch, libraries)
-    except (OSError, BytewaysError) as error:
+        before = finish_reading(first)
+    finally:
         if first is not None:
             first.end()
-        shutil.rmtree(folder, ignore_errors=True)
-        raise _not_started(command.words[0], error) if isinstance(error, OSError) else error from error
-    before = finish_reading(first)
-    after = finish_reading(begin_reading()) if before else None
-    used = _used_gpus(folder) if before and after else set()
-    links = link_bytes(before, after, used, started_ns) if before and after else []
-    _finish(folder, msgspec.structs.replace(manifest, links=links), ended, model)
-    return ended, launch.problems
+    used = _used_gpus(folder) if before else set()
+    after = finish_reading(begin_reading()) if used else None
+    return ended, link_bytes(before, after, used, started_ns) if before and after else []
 
 
 def _used_gpus(folder: Path) -> set[str]:

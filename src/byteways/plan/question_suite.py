@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -42,16 +42,26 @@ def suite_of(asked: Question, topology: Topology) -> Suite:
     return parse("\n\n".join((_head(asked), *sweeps)) + "\n", file="best")
 
 
-def suite_of_questions(questions: Iterable[Question], topology: Topology, head: str, file: str) -> Suite:
+def suite_of_questions(
+    questions: Iterable[Question],
+    topology: Topology,
+    head: str,
+    file: str,
+    settings: Sequence[Mapping[str, str]] = (),
+    may_alter: Callable[[Iterable[str], str], bool] = lambda variables, interface: True,
+) -> Suite:
     """Returns the suite that measures several questions: sizes are in one sweep if nothing else differs.
 
-    An interface measures the sizes that are multiples of what it moves.
+    An interface measures the sizes that are multiples of what it moves. Messages have warm caches: a program
+    has just written what it sends.
 
     Args:
         questions: The most important first.
         topology: The machine.
         head: The suite's own keys, as TOML.
         file: What messages call the suite.
+        settings: Variables with which all is measured, too.
+        may_alter: Whether variables may alter what an interface takes.
 
     Raises:
         BytewaysError: As of suite_of().
@@ -63,21 +73,38 @@ def suite_of_questions(questions: Iterable[Question], topology: Topology, head: 
             if not able:
                 continue
             rest = {**{key: value for key, value in keys.items() if key != "size"}, "interface": able}
+            if asked.within == RANKS:
+                rest["cache"] = "warm"
             _, _, sizes = merged.setdefault(json.dumps([name, rest]), (name, rest, []))
             if keys["size"] not in sizes:
                 sizes.append(keys["size"])
     texts = (
-        sweep_text(f"{name}-{number}", {**rest, "size": sizes})
+        sweep_text(f"{name}-{number}{f'-{place}' * bool(place)}", _under(setting, {**rest, "size": sizes}))
         for number, (name, rest, sizes) in enumerate(merged.values())
+        for place, setting in enumerate([{}, *settings])
+        if not setting or any(may_alter(setting, interface) for interface in _names(rest["interface"]))
     )
     return parse("\n\n".join((head, *texts)) + "\n", file=file)
 
 
+def _under(setting: Mapping[str, str], keys: Mapping[str, object]) -> dict[str, object]:
+    """Returns the keys of a sweep that is measured with these variables, too."""
+    if not setting:
+        return {**keys}
+    own = keys.get("environment", {})
+    assert isinstance(own, dict)
+    return {**keys, "environment": {**own, **setting}}
+
+
 def _able(interfaces: object, size_bytes: int) -> list[str]:
     """Returns the interfaces of a sweep that move such a size."""
+    return [name for name in _names(interfaces) if size_bytes % INTERFACES[name].granularity_bytes == 0]
+
+
+def _names(interfaces: object) -> list[str]:
     names = [interfaces] if isinstance(interfaces, str) else interfaces
     assert isinstance(names, list)
-    return [name for name in names if size_bytes % INTERFACES[name].granularity_bytes == 0]
+    return names
 
 
 def _head(asked: Question) -> str:

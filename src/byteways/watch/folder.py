@@ -59,7 +59,7 @@ class WatchManifest(msgspec.Struct, frozen=True, kw_only=True):
     topology: dict[str, Any] | None = None  # as in run.json
     links: list[LinkBytes] = []  # of the GPUs of this host that its processes used
     simulated: bool = False  # GPUs were those of the simulator; its times are not measured
-    machine_model: dict[str, Any] | None = None  # of a simulated machine: name and title, as in run.json
+    machine_model: dict[str, Any] | None = None  # of a simulated machine, as in run.json
 
 
 class Snapshot(msgspec.Struct, frozen=True):

@@ -44,6 +44,10 @@ WATCH_PROBLEMS: Mapping[str, str] = {
     "rocprofiler-dropped": "rocprofiler-sdk dropped records of the GPU in {}",
     "hip-unused": "no process used HIP through the simulated runtime: programs that are linked with a path "
     "to another HIP (DT_RPATH) load that one",
+    "copies-unused": "no copy was made by the plan: the program imports no PyTorch, or has no large copies "
+    "between pinned memory and a GPU in the thread that imports it",
+    "copies-failed": "copies were PyTorch's own: {}",
+    "copies-doubt": "of the copy plan: {}",
     "trace-unread": "events or rows that could not be read: {}",
     "trace-unsized": "of {} operations the trace does not have the sizes: they count without bytes",
     "unknown-problem": "{} (a code of a newer version of byteways)",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable
+from dataclasses import replace
 
-from byteways.plan.interfaces import COLLECTIVES
+from byteways.plan.interfaces import COLLECTIVES, INTERFACES
 from byteways.plan.question import PROCESS, RANKS, Question
 from byteways.watch.bins import Bin, End, Watched
 
@@ -14,10 +17,28 @@ _NO_TRANSFER = ("synchronisation", "fault", "link", "set", "allocation", "releas
 _OF_HOST = ("pageable", "hugepage", "pinned", "registered")
 #: Questions of a suite: those with the longest times of a program.
 MOST_QUESTIONS = 48
+#: Sizes of one kind of operation that are measured as they are; of more of them, powers of two, between which
+#: answers are interpolated.
+MOST_SIZES_ALIKE = 12
+#: Calls by which a process sends and receives at once; the first two may, with each other.
+_SENDS, _RECEIVES, _BOTH = ("MPI_I", "send"), ("MPI_I", "recv"), "MPI_Sendrecv"
+#: Calls that wait for requests.
+_WAITS = ("MPI_Wait", "MPI_Test")
+BOTH_WAYS = "bidirectional"
+#: Variables of one library begin so: by Interface.between of what they may alter.
+_OF_LIBRARIES = {
+    "xccl": ("NCCL_", "RCCL_"),
+    "mpi": ("OMPI_", "PRTE_", "PMIX_", "MPIR_CVAR_", "MPICH_", "I_MPI_", "UCX_"),
+}
 
 
-def question_of(each: Bin) -> Question | str:
-    """Returns the question of a bin, or why it is none: a key of `explain.watched.advice.NO_GAIN`."""
+def question_of(each: Bin, exchanging: Container[int] = ()) -> Question | str:
+    """Returns the question of a bin, or why it is none: a key of `explain.watched.advice.NO_GAIN`.
+
+    Args:
+        each: Operations of a process.
+        exchanging: From exchanging(): their messages go both ways at once.
+    """
     if each.what in _NO_TRANSFER or not each.bytes:
         return "no-bytes"
     size = round(each.bytes / each.count)
@@ -27,17 +48,84 @@ def question_of(each: Bin) -> Question | str:
     source, destination = _device(each.source), _device(each.destination)
     if source is None or destination is None:
         return "devices-unknown"
+    if each.what == "message" and is_exchange(each, exchanging):
+        return Question(source, destination, size, RANKS, pattern=BOTH_WAYS)
     return Question(source, destination, size, PROCESS if each.what == "copy" else RANKS)
 
 
 def questions_of(watched: Watched) -> list[Question]:
     """Returns the questions of a program, that with the longest time first."""
-    times: dict[Question, float] = {}
-    for each in watched.bins:
-        question = question_of(each)
+    times: dict[Question, float] = defaultdict(float)
+    both = exchanging(watched)
+    for each, time_ns in zip(watched.bins, with_waits(watched, lambda one: one.bytes), strict=True):
+        question = question_of(each, both)
         if isinstance(question, Question):
-            times[question] = times.get(question, 0.0) + (time_of(each) or 0.0)
-    return sorted(times, key=lambda question: -times[question])[:MOST_QUESTIONS]
+            times[question] += time_ns or 0.0
+    sizes = defaultdict(set)
+    for question in times:
+        sizes[replace(question, size_bytes=0)].add(question.size_bytes)
+    thinned: dict[Question, float] = defaultdict(float)
+    for question, time_ns in times.items():
+        many = len(sizes[replace(question, size_bytes=0)]) > MOST_SIZES_ALIKE
+        for size in _powers(question.size_bytes) if many else {question.size_bytes}:
+            thinned[replace(question, size_bytes=size)] += time_ns
+    return sorted(thinned, key=lambda question: -thinned[question])[:MOST_QUESTIONS]
+
+
+def _powers(size_bytes: int) -> set[int]:
+    """Returns the powers of two at both sides of a size."""
+    return {1 << size_bytes.bit_length() - 1, 1 << (size_bytes - 1).bit_length()}
+
+
+def with_waits(watched: Watched, weight: Callable[[Bin], float]) -> list[float | None]:
+    """Returns the time of each bin in ns, with what its process waited for requests of such calls.
+
+    Args:
+        watched: What a program moved.
+        weight: A bin's part of the time in MPI_Wait and its like, among the bins of its process whose
+            operations are waited for so. Where it is 0 for all of them they share by the calls.
+    """
+    waits: dict[int, float] = defaultdict(float)
+    shares: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for each in watched.bins:
+        if is_wait(each):
+            waits[each.process] += time_of(each) or 0.0
+        elif is_nonblocking(each):
+            shares[each.process][0] += weight(each)
+            shares[each.process][1] += each.count
+    times: list[float | None] = []
+    for each in watched.bins:
+        time_ns = time_of(each)
+        if is_nonblocking(each) and time_ns is not None:
+            weighed, calls = shares[each.process]
+            part = weight(each) / weighed if weighed else each.count / calls
+            time_ns += part * waits[each.process]
+        times.append(time_ns)
+    return times
+
+
+def exchanging(watched: Watched) -> frozenset[int]:
+    """Returns the processes that send and receive by calls that return at once, and wait for both."""
+    sending, receiving = (
+        {each.process for each in watched.bins if each.method.startswith(start) and word in each.method}
+        for start, word in (_SENDS, _RECEIVES)
+    )
+    return frozenset(sending & receiving)
+
+
+def is_exchange(each: Bin, exchanging: Container[int]) -> bool:
+    """Whether messages of the bin go one way while others come the other way."""
+    return each.method.startswith(_BOTH) or (is_nonblocking(each) and each.process in exchanging)
+
+
+def is_nonblocking(each: Bin) -> bool:
+    """Whether what it does ends in a call that waits for its request."""
+    return each.what in ("message", "collective") and each.method.startswith("MPI_I")
+
+
+def is_wait(each: Bin) -> bool:
+    """Whether it waits for requests of MPI."""
+    return each.what == "synchronisation" and each.method.startswith(_WAITS)
 
 
 def time_of(each: Bin) -> float | None:
@@ -45,6 +133,16 @@ def time_of(each: Bin) -> float | None:
     if each.time_ns is not None:
         return float(each.time_ns)
     return None if each.call_ns is None else float(each.call_ns + (each.waiting_ns or 0))
+
+
+def may_alter(variables: Iterable[str], interface: str) -> bool:
+    """Whether variables may alter what an interface takes: those of a library alter its own alone."""
+    between = INTERFACES[interface].between
+    libraries = [
+        next((library for library, starts in _OF_LIBRARIES.items() if name.startswith(starts)), None)
+        for name in variables
+    ]
+    return any(library is None or library == between for library in libraries)
 
 
 def collective_of(method: str) -> str:

@@ -1,30 +1,26 @@
 """What a program would gain by other ways to move its bytes: each of its bins beside a run of the machine.
 
 The time that a bin took is compared with the time at the best method that the run measured between the same
-devices at the same size. A gain is stated only if the run decides on it: the best method leads the one that
-the program uses, and the program's time lies outside the best one's interval.
+devices at the same size, and with the program's own method there. A gain is stated only if the run decides on
+it: the best method leads the one that the program uses, and the program's time lies outside the best one's
+interval. What the bin took beyond its own method's time in the run is waiting or contention: another method
+does not take it away, and no gain has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from statistics import median
 from typing import Any
 
 import msgspec
 
-from byteways.errors import BytewaysError
-from byteways.explain.best.answers import Answer, answers
-from byteways.explain.claims.phrases import times_of
+from byteways.explain.best.answers import Answer
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part
-from byteways.plan.interfaces import INTERFACES
+from byteways.explain.watched.figures import Figures, interface_of
 from byteways.plan.memory import is_plain
-from byteways.plan.question import Question
 from byteways.record.simulation_mark import mark_of
 from byteways.watch.bins import Bin, Watched
-from byteways.watch.questions import question_of, time_of
 
 #: Why a bin has no gain, by code; the sentence completes "no gain is stated: …".
 NO_GAIN = {
@@ -44,20 +40,8 @@ CHANGES = {
     "memory": "other memory",
     "method": "another method",
     "batch": "transfers submitted together",
+    "setting": "variables of the environment",
 }
-#: Interfaces by the beginning of the name of the call, in lower case.
-_INTERFACES = (
-    ("mpi_put", "mpi-put"),
-    ("mpi_get", "mpi-get"),
-    ("mpi_", "mpi"),
-    ("nccl", "xccl"),
-    ("memcpy ", "copy"),  # `Memcpy DtoH`: as CUPTI's tools name copies of GPUs
-    ("memcpy", "memcpy"),
-    ("memmove", "memcpy"),
-    ("cumemcpy", "copy"),
-    ("cudamemcpy", "copy"),
-    ("hipmemcpy", "copy"),
-)
 #: Bins below this share of the whole time of a program are not looked at, for one question takes some 60 ms.
 LEAST_BIN_SHARE = 1e-3
 
@@ -89,8 +73,14 @@ class AdvisedBin:
     taken_ns: float | None
     best: Answer | None = None  # of the run, for its ends and size
     best_ns: Part | None = None  # all its operations at that method, with the interval
+    own_ns: Part | None = None  # the same at the method that the program uses
     gain: Gain | None = None
     no_gain: str | None = None  # a key of NO_GAIN; None: there is one
+
+    @property
+    def excess_ns(self) -> float | None:
+        """What it took beyond the time of its own method in the run; None: that is unknown."""
+        return None if self.own_ns is None else max(0.0, (self.taken_ns or 0.0) - self.own_ns.high)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -98,6 +88,8 @@ class AdvisedBin:
             "taken_ns": self.taken_ns,
             "best": self.best.to_json() if self.best else None,
             "best_ns": asdict(self.best_ns) if self.best_ns else None,
+            "own_ns": asdict(self.own_ns) if self.own_ns else None,
+            "excess_ns": self.excess_ns,
             "gain": self.gain.to_json() if self.gain else None,
             "no_gain": self.no_gain,
         }
@@ -135,80 +127,60 @@ def advice(watched: Watched, run: Index, name: str = "RUN") -> Advice:
         run: The results; answers come from explain/best alone.
         name: The run's folder, for hints.
     """
-    asked = _Asked(run, name)
-    moving = [each for each in watched.bins if each.bytes > 0 and each.what not in ("allocation", "release")]
-    whole = sum(time_of(each) or 0.0 for each in moving)
-    looked = [each for each in moving if (time_of(each) or 0.0) >= LEAST_BIN_SHARE * whole]
-    found = [_advised(each, asked) for each in looked]
+    figures = Figures(watched, run, name)
+    moving = [
+        (each, taken)
+        for each, taken in zip(watched.bins, figures.taken_ns(watched), strict=True)
+        if each.bytes > 0 and each.what not in ("allocation", "release")
+    ]
+    whole = sum(taken or 0.0 for _, taken in moving)
+    looked = [(each, taken) for each, taken in moving if (taken or 0.0) >= LEAST_BIN_SHARE * whole]
+    found = [_advised(each, taken, figures) for each, taken in looked]
     order = sorted(found, key=lambda one: (-(one.gain.low_ns if one.gain else 0.0), -(one.taken_ns or 0.0)))
     return Advice(tuple(order), mark_of(run.manifest))
 
 
-class _Asked:
-    """The answers of a run, each looked for once."""
-
-    def __init__(self, run: Index, name: str) -> None:
-        self.run, self._name = run, name
-        self._known: dict[Question, tuple[Answer, ...]] = {}
-
-    def best(self, question: Question) -> Answer | None:
-        """Returns the best measured answer; None if the run has none."""
-        if question not in self._known:
-            self._known[question] = tuple(self._answers(question))
-        found = self._known[question]
-        return max(found, key=lambda one: one.bandwidth_bytes_per_s) if found else None
-
-    def _answers(self, question: Question) -> Iterator[Answer]:
-        try:
-            yield from (one for one in answers(self.run, question, self._name) if isinstance(one, Answer))
-        except BytewaysError:  # nothing was measured there
-            return
-
-
-def _advised(each: Bin, asked: _Asked) -> AdvisedBin:
-    taken = time_of(each)
+def _advised(each: Bin, taken: float | None, figures: Figures) -> AdvisedBin:
     if not taken:
         return AdvisedBin(each, None, no_gain="no-time")
-    question = question_of(each)
-    if isinstance(question, str):
-        return AdvisedBin(each, taken, no_gain=question)
-    if not {*asked.run.topology.names(), "host", ""}.issuperset((question.source, question.destination)):
-        return AdvisedBin(each, taken, no_gain="devices-unknown")
-    best = asked.best(question)
-    time = None if best is None else _time_of_all(each, best)
+    asked = figures.question(each)
+    if isinstance(asked, str):
+        return AdvisedBin(each, taken, no_gain=asked)
+    best = figures.best(asked)
+    time = None if best is None else figures.all_ns(each, best.ranking.group)
     if best is None or time is None:
         return AdvisedBin(each, taken, no_gain="not-in-run")
-    gain = _gain(each, taken, time, best)
+    own = figures.own_ns(each)
+    gain = _gain(each, taken, time, own, best)
     if isinstance(gain, str):
-        return AdvisedBin(each, taken, best, time, no_gain=gain)
-    return AdvisedBin(each, taken, best, time, gain)
+        return AdvisedBin(each, taken, best, time, own, no_gain=gain)
+    return AdvisedBin(each, taken, best, time, own, gain)
 
 
-def _gain(each: Bin, taken: float, time: Part, best: Answer) -> Gain | str:
-    """Returns what a bin gains by the best method, or a key of NO_GAIN."""
+def _gain(each: Bin, taken: float, time: Part, own: Part | None, best: Answer) -> Gain | str:
+    """Returns what a bin gains by the best method, or a key of NO_GAIN.
+
+    Args:
+        each: The bin.
+        taken: Its time in ns.
+        time: The time of all its operations at the best method.
+        own: The same at the program's method; None: the run lacks it.
+        best: The best method.
+    """
     change = _change(each, best)
     if taken < time.low:
         return "faster"
     if change is None:
         return "slower-than-run" if taken > time.high else "best-already"
-    if change == "method" and not _leads(each, best):
+    if change in ("method", "setting") and not _leads(each, best):
         return "tie"
     if taken <= time.high:
         return "within-interval"
+    least, most = (taken, taken) if own is None else (min(taken, own.low), min(taken, own.high))
+    if most <= time.high:
+        return "tie"
     # What runs beside kernels may gain the program nothing.
-    return Gain(change, best, max(0.0, taken - time.high - (each.overlap_ns or 0)), taken - time.low)
-
-
-def _time_of_all(each: Bin, best: Answer) -> Part | None:
-    """Returns the time of a bin at a method in ns, of the median path; None: unknown."""
-    times = times_of(best.ranking.group)
-    if not times:
-        return None
-    low, value, high = (
-        each.count * median(ends)
-        for ends in zip(*((one.low, one.value, one.high) for one in times), strict=True)
-    )
-    return Part(value, low, high)
+    return Gain(change, best, max(0.0, least - time.high - (each.overlap_ns or 0)), most - time.low)
 
 
 def _change(each: Bin, best: Answer) -> str | None:
@@ -217,21 +189,20 @@ def _change(each: Bin, best: Answer) -> str | None:
     memories = {best.ranking.variant.source, best.ranking.variant.destination}
     if plain and not any(memory and is_plain(memory) for memory in memories):
         return "pinned" if memories & {"pinned", "registered"} else "memory"
-    if _interface(each) == best.interface and not best.options:
-        return None
-    return "batch" if "submit=" in best.options else "method"
+    if "hugepage" in memories and any(end.memory == "pageable" for end in plain):
+        return "memory"
+    if interface_of(each) != best.interface:
+        return "method"
+    if best.environment:
+        return "setting"
+    return ("batch" if "submit=" in best.options else "method") if best.options else None
 
 
 def _leads(each: Bin, best: Answer) -> bool:
     """Whether the best method is decidedly faster than the program's, as far as the run measured that."""
-    own = [one for one in best.ranking.rivals if one.variant.interface == _interface(each)]
+    own = [
+        one
+        for one in best.ranking.rivals
+        if one.variant.interface == interface_of(each) and not one.variant.environment
+    ]
     return not own or any(one.claim.leads for one in own)
-
-
-def _interface(each: Bin) -> str:
-    """Returns the interface that a call is for us; empty: none."""
-    name = each.method.casefold()
-    return next((interface for beginning, interface in _INTERFACES if name.startswith(beginning)), "")
-
-
-assert {interface for _, interface in _INTERFACES} <= INTERFACES.keys()

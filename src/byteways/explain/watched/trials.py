@@ -15,11 +15,9 @@ from typing import Any
 from byteways.explain.display.table import Table
 from byteways.explain.results.repeatability import student
 from byteways.explain.results.summary import Part
-from byteways.explain.watched.advice import Advice
+from byteways.explain.watched.expected import ExpectedRatio, communication_ns
 from byteways.units import short_time
 from byteways.watch.bins import Watched
-from byteways.watch.changes import ProgramChange
-from byteways.watch.questions import time_of
 
 #: How often an interval lacks the true ratio.
 MISSES = 0.05
@@ -60,7 +58,7 @@ class TriedChange:
 
 def moving_ns(watched: Watched) -> float | None:
     """Returns the time in calls and transfers that a program was seen in, added over its processes."""
-    times = [time for each in watched.bins if (time := time_of(each)) is not None]
+    times = [time for each in watched.bins if (time := communication_ns(each)) is not None]
     return sum(times) if times else None
 
 
@@ -70,25 +68,12 @@ def tried(trials: Sequence[ProgramRun]) -> list[TriedChange]:
     return [_tried(name, good) for name in dict.fromkeys(one.change for one in trials)]
 
 
-def predicted(found: Advice, changes: Sequence[ProgramChange]) -> dict[str, dict[str, float]]:
-    """Returns the ratio of the time in calls and transfers that advice expects of each change of memory."""
-    taken = found.taken_ns
-    ratios = {}
-    for change in changes:
-        kinds = {"pinned": ("pinned",), "registered": ("pinned",)}.get(change.memory, ())
-        gains = [one.gain for one in found.gains if one.gain and one.gain.change in kinds]
-        if kinds and taken:
-            low, high = sum(gain.low_ns for gain in gains), sum(gain.high_ns for gain in gains)
-            ratios[change.name] = {"low": 1 - high / taken, "high": 1 - low / taken}
-    return ratios
-
-
-def trials_table(found: Sequence[TriedChange], expected: Mapping[str, Mapping[str, float]]) -> Table:
+def trials_table(found: Sequence[TriedChange], expected: Mapping[str, ExpectedRatio]) -> Table:
     """Returns the changes; below 1 a ratio is a gain.
 
     Args:
         found: From tried().
-        expected: From predicted(), of the ratio in calls and transfers.
+        expected: By change, of the ratio in calls and transfers.
     """
     return Table(
         "The program with changes, each turn runs all of them",
@@ -123,7 +108,7 @@ def _ratio(pairs: Sequence[tuple[float | None, float | None]]) -> Part | None:
     return Part(exp(middle), exp(middle - reach), exp(middle + reach))
 
 
-def _row(one: TriedChange, expected: Mapping[str, float] | None) -> tuple[str, ...]:
+def _row(one: TriedChange, expected: ExpectedRatio | None) -> tuple[str, ...]:
     return (
         one.change or "as it is",
         str(one.turns),
@@ -131,7 +116,7 @@ def _row(one: TriedChange, expected: Mapping[str, float] | None) -> tuple[str, .
         _shown(one.of_duration),
         "–" if one.moving_ns is None else short_time(one.moving_ns),
         _shown(one.of_moving),
-        f"{expected['low']:.3f} to {expected['high']:.3f}" if expected else "–",
+        _shown(expected.ratio if expected else None),
     )
 
 

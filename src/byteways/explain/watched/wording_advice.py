@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 from byteways.explain.display.table import Table
 from byteways.explain.results.counting import count
@@ -16,13 +16,13 @@ MOST_ADVISED_ROWS = 12
 
 
 def advice_table(found: Advice, name: str, *, every: bool = False) -> Table:
-    """Returns the bins with the largest gains, then with the longest times."""
-    shown = found.bins if every else found.bins[:MOST_ADVISED_ROWS]
+    """Returns the bins with the largest gains, then with the longest times; those of processes are joined."""
+    rows = _joined(found)
     return Table(
         f"Beside the best method of {name}",
-        ("method", "from → to", "size", "count", "time", "best time", "gain", "change"),
-        tuple(map(_row, shown)),
-        (3, 4, 5, 6),
+        ("method", "from → to", "size", "count", "time", "of it waiting", "best time", "gain", "change"),
+        tuple(map(_row, rows if every else rows[:MOST_ADVISED_ROWS])),
+        (3, 4, 5, 6, 7),
     )
 
 
@@ -35,8 +35,11 @@ def advice_lines(found: Advice, *, every: bool = False) -> Iterator[str]:
         yield f"all changes together save {_between(low, high)} of the {taken} in calls and transfers"
     else:
         yield f"no change is known that saves some of the {taken} in calls and transfers"
-    if not every and len(found.bins) > MOST_ADVISED_ROWS:
-        yield f"{count(len(found.bins) - MOST_ADVISED_ROWS, 'row')} more: --all"
+    if excess := sum(one.excess_ns or 0.0 for one in found.bins):
+        yield f"{short_time(excess)} of it is waiting or contention: the run's own times are shorter"
+    left = len(_joined(found)) - MOST_ADVISED_ROWS
+    if not every and left > 0:
+        yield f"{count(left, 'row')} more: --all"
     without: Counter[str] = Counter()
     for one in found.bins:
         if one.no_gain:
@@ -45,19 +48,46 @@ def advice_lines(found: Advice, *, every: bool = False) -> Iterator[str]:
         yield f"{short_time(time_ns)} without a gain: {NO_GAIN[code]}"
 
 
-def _row(one: AdvisedBin) -> tuple[str, ...]:
-    each, gain = one.bin, one.gain
-    size = format_size(round(each.bytes / each.count)) if each.count else "–"
+def _joined(found: Advice) -> list[Sequence[AdvisedBin]]:
+    """Returns the bins in rows: those that differ in their process alone are one, also of a collective."""
+    rows: dict[tuple[str, ...], list[AdvisedBin]] = defaultdict(list)
+    for one in found.bins:
+        rows[one.bin.method, ends_in_words(one.bin), _size(one), one.no_gain or "", _advice(one)].append(one)
+    return [*rows.values()]
+
+
+def _row(some: Sequence[AdvisedBin]) -> tuple[str, ...]:
+    first = some[0]
+    gains = [one.gain for one in some if one.gain]
+    low, high = sum(gain.low_ns for gain in gains), sum(gain.high_ns for gain in gains)
     return (
-        each.method,
-        ends_in_words(each),
-        size,
-        f"{each.count:,}",
-        short_time(one.taken_ns) if one.taken_ns else "–",
-        short_time(one.best_ns.value) if one.best_ns else "–",
-        _between(gain.low_ns, gain.high_ns) if gain else "–",
-        _advice(one),
+        first.bin.method,
+        ends_in_words(first.bin),
+        _size(first),
+        _count(some),
+        _sum(one.taken_ns for one in some),
+        _sum(one.excess_ns for one in some),
+        _sum(one.best_ns.value if one.best_ns else None for one in some),
+        _between(low, high) if gains else "–",
+        _advice(first),
     )
+
+
+def _count(some: Sequence[AdvisedBin]) -> str:
+    """Returns the number of operations; of a collective how many each rank takes part in."""
+    counts = [one.bin.count for one in some]
+    if some[0].bin.what == "collective" and len(counts) > 1 and len({*counts}) == 1:
+        return f"{counts[0]:,} × {len(counts)} ranks"
+    return f"{sum(counts):,}"
+
+
+def _sum(times: Iterable[float | None]) -> str:
+    known = [time for time in times if time is not None]
+    return short_time(sum(known)) if known else "–"
+
+
+def _size(one: AdvisedBin) -> str:
+    return format_size(round(one.bin.bytes / one.bin.count)) if one.bin.count else "–"
 
 
 def _advice(one: AdvisedBin) -> str:

@@ -1,0 +1,129 @@
+"""`byteways watch --measure`: measures what a program moved, now, to compare the program with it."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
+
+from byteways.cli.terminal import say
+from byteways.errors import BytewaysError
+from byteways.units import parse_duration
+
+if TYPE_CHECKING:
+    from byteways.run.shared.options import RunOptions
+    from byteways.watch.folder import WatchFolder
+
+#: In the folder of a watched program: the run that was measured for it; further ones have a number.
+MEASURED_RUN = "measured"
+#: Launchers of MPI, by the names of their files: what a program is started by starts the ranks of its run.
+_LAUNCHERS = ("mpiexec", "mpirun", "srun")
+#: Seconds of samples of a case in all its rounds: at most, and as a part of the limit over all cases.
+_MOST_CASE_S, _LEAST_CASE_S, _CASES_PART = 1.0, 0.01, 0.4
+#: Seconds of the limit that are no measuring: the start of the run, and its end before the limit.
+_RESERVED_S = 4.0
+#: Methods of a question, of which each takes the time of a case.
+_METHODS = 3
+
+
+def seconds_of(text: str) -> float:
+    """Returns the limit of --measure. Raises BytewaysError."""
+    try:
+        found = parse_duration(text)
+    except ValueError as error:
+        raise BytewaysError("--measure takes a time", cause=str(error), hint="--measure 60s") from error
+    if found <= 2 * _RESERVED_S:
+        raise BytewaysError(
+            f"--measure {text} is too short", cause="a run takes seconds to start", hint="--measure 60s"
+        )
+    return found
+
+
+def measure_program(
+    found: WatchFolder, folder: Path, limit_s: float, settings: Sequence[Mapping[str, str]] = ()
+) -> Path:
+    """Measures what a program moved, with further variables too, and returns the folder of the run.
+
+    Args:
+        found: What the program moved.
+        folder: Where the run is kept: the folder of the program.
+        limit_s: Seconds in all.
+        settings: Variables with which all is measured, too.
+
+    Raises:
+        BytewaysError: Nothing of it can be measured here, or not within the limit.
+    """
+    from byteways.cli.measure_now import measure_now
+    from byteways.cli.watched_suite import suite_of_watched
+    from byteways.plan.budget import BudgetError
+    from byteways.run.conduct.conductor import Interrupted
+    from byteways.run.conduct.simulation import recorded_simulation
+    from byteways.run.conduct.time_limit import TimeLimit
+
+    began = time.monotonic()
+    limit = TimeLimit(limit_s, began)
+    own = _new_folder(folder)
+    simulation = recorded_simulation(folder, to_builtins(found.manifest))
+    suite = partial(
+        suite_of_watched,
+        found.watched,
+        head=_head(found, limit_s, 1 + len(settings)),
+        name=str(folder),
+        settings=settings,
+    )
+    say(f"measuring what the program moved, within {limit_s:g} s")
+    hint = f"a longer time, or: byteways run --from {folder}"
+    try:
+        with limit:
+            run, planned = measure_now(
+                lambda topology: suite(topology=topology), simulation, own, limit, options=_options(found)
+            )
+    except Interrupted as stopped:
+        if limit.over:
+            raise BytewaysError(
+                f"nothing was measured within {limit_s:g} s", cause="the run did not start", hint=hint
+            ) from stopped
+        raise BytewaysError("nothing was measured", cause=f"interrupted by {stopped}", hint=hint) from stopped
+    except BudgetError as error:
+        raise BytewaysError(
+            f"nothing can be measured within {limit_s:g} s", cause=error.cause, hint=hint
+        ) from error
+    from byteways.explain.best.answers import left_out
+
+    say(f"measured into {own}, in {time.monotonic() - began:.1f} s")
+    if missing := left_out(run, planned):
+        say(f"left out for lack of time: {', '.join(missing)}")
+    return own
+
+
+def _new_folder(folder: Path) -> Path:
+    """Returns a folder for a run that does not exist."""
+    names = (f"{MEASURED_RUN}{f'-{number}' if number > 1 else ''}" for number in range(1, 10_000))
+    return next(path for name in names if not (path := folder / name).exists())
+
+
+def _head(found: WatchFolder, limit_s: float, settings: int) -> str:
+    """Returns the suite's own keys: cases share the time evenly."""
+    from byteways.cli.watched_suite import HEAD_OF_SUITE
+    from byteways.watch.questions import questions_of
+
+    cases = max(1, len(questions_of(found.watched)) * settings * _METHODS)
+    case_s = min(_MOST_CASE_S, max(_LEAST_CASE_S, _CASES_PART * limit_s / cases))
+    return f"{HEAD_OF_SUITE}\nbudget_s = {limit_s - _RESERVED_S:g}\ncase_budget_s = {case_s:.3g}"
+
+
+def _options(found: WatchFolder) -> RunOptions:
+    """Returns how the ranks of the run are started: as many as the program has, by its launcher."""
+    from byteways.run.shared.options import RunOptions
+
+    watched = found.watched
+    ranks = [one.ranks for one in watched.processes] + [one.ranks for one in watched.bins]
+    command = found.manifest.command
+    launched = bool(command) and Path(command[0]).name.startswith(_LAUNCHERS)
+    launcher = shlex.quote(command[0]) if launched else None
+    return RunOptions(ranks=max(filter(None, ranks), default=None), launcher=launcher)

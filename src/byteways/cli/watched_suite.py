@@ -1,0 +1,60 @@
+"""The suite that measures what a program moved, for `run --from` and `watch --measure`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from byteways.errors import BytewaysError
+from byteways.plan.question_suite import suite_of_questions
+from byteways.plan.suite_types import Suite
+from byteways.run.conduct.simulation import Simulation
+from byteways.topology.model import Topology
+from byteways.watch.bins import Watched
+from byteways.watch.folder import read_watch_folder
+from byteways.watch.questions import may_alter, questions_of
+
+HEAD_OF_SUITE = 'name = "watched"\ntitle = "What a program moved"\nrounds = 3\nprecision = 0.02'
+
+
+def suite_of_folder(folder: Path, simulation: Simulation | None) -> Suite:
+    """Returns the suite that measures what a program moved, the longest time first.
+
+    Raises:
+        BytewaysError: The folder cannot be read, or nothing of it can be measured on this machine.
+    """
+    from byteways.simulate.topology import topology_of
+    from byteways.topology.discovery import discover
+
+    topology = topology_of(simulation.model) if simulation else discover()
+    return suite_of_watched(read_watch_folder(folder).watched, topology, HEAD_OF_SUITE, str(folder))
+
+
+def suite_of_watched(
+    watched: Watched,
+    topology: Topology,
+    head: str,
+    name: str,
+    settings: Sequence[Mapping[str, str]] = (),
+) -> Suite:
+    """Returns the suite that measures what a program moved, the longest time first.
+
+    Args:
+        watched: What it moved.
+        topology: The machine.
+        head: The suite's own keys, as TOML.
+        name: What messages call the program: its folder.
+        settings: Variables with which all that they may alter is measured, too.
+
+    Raises:
+        BytewaysError: Nothing of it can be measured on this machine.
+    """
+    known = {*topology.names(), "host", ""}
+    found = questions_of(watched)
+    here = [one for one in found if known.issuperset((one.source, one.destination))]
+    if not here:
+        cause = (
+            "its operations have no ends that are known" if not found else "this machine lacks its devices"
+        )
+        raise BytewaysError(f"nothing of {name} can be measured", cause=cause, hint="byteways run quick")
+    return suite_of_questions(here, topology, head, name, settings, may_alter)

@@ -1,0 +1,162 @@
+"""What a run expects of a change: the program's time in calls and transfers with it, beside that without.
+
+Each bin takes the time of its method in the run, times a factor for contention, and what it waits beyond.
+A change scales the first by the ratio of the run's times with and without it, and leaves the waiting alone.
+Contention, such as of processes that share cores, slows down all that a program does: its factor is the least
+by which an operation of any of its processes takes longer than in the run. Who waits for others has greater
+ones. A program that is faster than the run, because its transfers overlap, keeps the ratio.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from byteways.explain.results.index import Index
+from byteways.explain.results.summary import Part
+from byteways.explain.watched.figures import Figures, interface_of
+from byteways.watch.bins import Bin, Watched
+from byteways.watch.changes import ProgramChange
+from byteways.watch.questions import is_nonblocking, is_wait, may_alter, time_of
+
+#: Operations with less of the run's time for a program than this share say nothing of contention.
+LEAST_COMPARED_SHARE = 0.05
+#: No ratio is expected where the run knows less of a program's time than this share.
+LEAST_KNOWN = 0.9
+#: The memory that a change makes of pageable memory, as runs measure it.
+_MEMORY = {"pinned": "pinned", "registered": "pinned", "hugepage": "hugepage"}
+
+
+@dataclass(frozen=True)
+class ExpectedRatio:
+    """What a run expects of a change."""
+
+    ratio: Part | None  # of the time in calls and transfers; None: the run knows too little of it
+    known: float  # share of that time with results of the run, or which the change leaves alone
+
+    def to_json(self) -> dict[str, Any]:
+        return {"ratio": asdict(self.ratio) if self.ratio else None, "known": self.known}
+
+
+@dataclass
+class _Sums:
+    """Times of a program in ns."""
+
+    taken: float = 0.0
+    unknown: float = 0.0
+    changed: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("low", "value", "high"), 0.0))
+
+    def add(self, taken: float, low: float, value: float, high: float) -> None:
+        self.taken += taken
+        for name, scale in zip(self.changed, (low, value, high), strict=True):
+            self.changed[name] += scale * taken
+
+
+@dataclass
+class _Compared:
+    """Bins with their times in the program and, as it is and changed, in the run, in ns."""
+
+    taken: float = 0.0
+    plain: Part = field(default_factory=lambda: Part(0.0, 0.0, 0.0))
+    changed: Part = field(default_factory=lambda: Part(0.0, 0.0, 0.0))
+
+    def add(self, taken: float, plain: Part, changed: Part) -> None:
+        self.taken += taken
+        self.plain, self.changed = _sum(self.plain, plain), _sum(self.changed, changed)
+
+    def scales(self, contention: float) -> tuple[float, float, float]:
+        """Returns by what the time changes: at least, probably and at most."""
+        ends = [
+            self._scale(plain, changed, factor)
+            for plain, changed in ((self.plain.high, self.changed.low), (self.plain.low, self.changed.high))
+            for factor in (1.0, contention)
+        ]
+        return min(ends), self._scale(self.plain.value, self.changed.value, contention), max(ends)
+
+    def _scale(self, plain: float, changed: float, contention: float) -> float:
+        busy = min(self.taken, contention * plain)
+        return 1 + busy / self.taken * (changed / plain - 1)
+
+
+def expected(
+    watched: Watched, run: Index, changes: Sequence[ProgramChange], name: str = "RUN"
+) -> dict[str, ExpectedRatio]:
+    """Returns what a run expects of each change that it can know something of.
+
+    Args:
+        watched: What the program moved as it is.
+        run: Of this machine, with the settings of the changes.
+        changes: The program as it is may be among them.
+        name: The run's folder, for hints.
+    """
+    figures = Figures(watched, run, name)
+    taken = figures.taken_ns(watched)
+    return {
+        change.name: _expected(watched, taken, figures, change)
+        for change in changes
+        if change.memory in _MEMORY or change.variables
+    }
+
+
+def communication_ns(each: Bin) -> float | None:
+    """Returns what a bin adds to the time in calls and transfers, in ns; None: nothing.
+
+    Waits for a device are no communication: the device may compute.
+    """
+    if each.what in ("allocation", "release"):
+        return None
+    return time_of(each) if each.what != "synchronisation" or each.method.startswith("MPI_") else None
+
+
+def _expected(
+    watched: Watched, taken: Sequence[float | None], figures: Figures, change: ProgramChange
+) -> ExpectedRatio:
+    memory = {"pageable": _MEMORY[change.memory]} if change.memory else {}
+    environment = " ".join(f"{name}={value}" for name, value in sorted(change.variables.items()))
+    sums = _Sums()
+    # What a process waits for together is one: its time cannot be told from that of the others.
+    groups: dict[tuple[int, int], _Compared] = defaultdict(_Compared)
+    shared = {each.process for each in watched.bins if is_nonblocking(each) and time_of(each) is not None}
+    for place, (each, time_ns) in enumerate(zip(watched.bins, taken, strict=True)):
+        if not time_ns or communication_ns(each) is None or (is_wait(each) and each.process in shared):
+            continue  # waits are in the times of what was waited for
+        if not _concerns(each, memory, change.variables):
+            sums.add(time_ns, 1.0, 1.0, 1.0)
+            continue
+        plain, changed = figures.own_ns(each), figures.own_ns(each, memory, environment)
+        if plain is None or changed is None:
+            sums.unknown += time_ns
+            sums.add(time_ns, 1.0, 1.0, 1.0)
+            continue
+        groups[each.process, -1 if is_nonblocking(each) else place].add(time_ns, plain, changed)
+    factor = _contention([*groups.values()])
+    for group in groups.values():
+        sums.add(group.taken, *group.scales(factor))
+    known = 1 - sums.unknown / sums.taken if sums.taken else 0.0
+    if known < LEAST_KNOWN:
+        return ExpectedRatio(None, known)
+    low, value, high = (sums.changed[name] / sums.taken for name in ("low", "value", "high"))
+    return ExpectedRatio(Part(value, low, high), known)
+
+
+def _contention(groups: Sequence[_Compared]) -> float:
+    """Returns the factor of contention, at least 1."""
+    whole = sum(one.plain.value for one in groups)
+    factors = [
+        one.taken / one.plain.value for one in groups if one.plain.value >= LEAST_COMPARED_SHARE * whole
+    ]
+    return max(1.0, min(factors, default=1.0))
+
+
+def _concerns(each: Bin, memory: Mapping[str, str], variables: Mapping[str, str]) -> bool:
+    """Whether a change may alter the time of a bin."""
+    if variables:
+        interface = interface_of(each)
+        return bool(each.bytes and interface) and may_alter(variables, interface)
+    return each.what == "copy" and not {each.source.memory, each.destination.memory}.isdisjoint(memory)
+
+
+def _sum(one: Part, other: Part) -> Part:
+    return Part(one.value + other.value, one.low + other.low, one.high + other.high)

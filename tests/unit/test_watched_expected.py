@@ -1,0 +1,261 @@
+"""What a run expects of a change of a program: of other memory, and of variables it was measured with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from byteways.explain.results.index import Index
+from byteways.explain.watched.advice import advice
+from byteways.explain.watched.expected import ExpectedRatio, communication_ns, expected
+from byteways.explain.watched.figures import Figures
+from byteways.explain.watched.wording_advice import advice_table
+from byteways.plan.case import Case, Flow
+from byteways.plan.question_suite import suite_of_questions
+from byteways.record.record import Record
+from byteways.watch.bins import Bin, Watched, What
+from byteways.watch.changes import ProgramChange
+from byteways.watch.questions import exchanging, may_alter, question_of, questions_of, with_waits
+from tests.unit import study_runs
+from tests.unit.run_folders import TOPOLOGY
+from tests.unit.test_watched_advice import GPU0, PAGEABLE, copies
+
+KIB, MIB = 2**10, 2**20
+#: Of a copy of 1 MiB to a GPU, in ns.
+PAGEABLE_NS, PINNED_NS = 100_000.0, 20_000.0
+#: Of a message of 64 KiB one way, and of one each way at once, in ns; and these with other variables.
+ONE_WAY_NS, BOTH_NS, OTHER_ONE_WAY_NS, OTHER_BOTH_NS = 10_000.0, 16_000.0, 40_000.0, 80_000.0
+TCP = ProgramChange("BTL=tcp", {"BTL": "tcp"})
+
+
+def messages(
+    method: str,
+    time_ns: int,
+    *,
+    process: int = 0,
+    count: int = 100,
+    what: What = "message",
+    size: int = 64 * KIB,
+) -> Bin:
+    """Returns a bin of calls between two ranks, or of waits."""
+    moved = 0 if what == "synchronisation" else size
+    ends = {} if what == "synchronisation" else {"source": PAGEABLE, "destination": PAGEABLE}
+    return Bin(what, method, count, count * moved, moved, moved, process=process, time_ns=time_ns, **ends)
+
+
+def measured(pattern: str, time_ns: float, environment: Mapping[str, str]) -> list[Record]:
+    """Returns three rounds of a message between two ranks."""
+    ends = [("0/cpu0:pageable", "1/cpu0:pageable")]
+    if pattern == "bidirectional":
+        ends.append((ends[0][1], ends[0][0]))
+    flows = [Flow.from_json({"source": one, "destination": two, "executor": "cpu0"}) for one, two in ends]
+    case = Case("mpi", pattern, tuple(flows), 64 * KIB, "warm", environment=environment)
+    gb_per_s = len(flows) * 64 * KIB / time_ns
+    times = study_runs.record(case, 64 * KIB / time_ns).time_ns
+    return [study_runs.record(case, gb_per_s, round=number, time_ns=times) for number in range(3)]
+
+
+def ranks_run() -> Index:
+    """Returns a run with messages between two ranks, with BTL=tcp and without."""
+    records = [
+        one
+        for environment, one_way, both in (
+            ({}, ONE_WAY_NS, BOTH_NS),
+            ({"BTL": "tcp"}, OTHER_ONE_WAY_NS, OTHER_BOTH_NS),
+        )
+        for pattern, time_ns in (("unidirectional", one_way), ("bidirectional", both))
+        for one in measured(pattern, time_ns, environment)
+    ]
+    return Index.of(study_runs.run("h200-x4", *records))
+
+
+def gpu_run() -> Index:
+    """Returns a run with copies of 1 MiB to a GPU from pageable and from pinned memory."""
+    records = [
+        study_runs.record(case, MIB / time_ns, round=number)
+        for memory, time_ns in (("pageable", PAGEABLE_NS), ("pinned", PINNED_NS))
+        for case in [study_runs.flow_case("copy", f"cpu0:{memory}", "gpu0:device", "gpu0", size_bytes=MIB)]
+        for number in range(3)
+    ]
+    return Index.of(study_runs.run("h200-x4", *records))
+
+
+def of_tcp(*bins: Bin) -> ExpectedRatio:
+    return expected(Watched([], [*bins]), ranks_run(), [ProgramChange(), TCP])["BTL=tcp"]
+
+
+def test_a_change_scales_the_time_of_the_run() -> None:
+    """Catches figures of another setting, and messages one way that are taken for an exchange."""
+    found = of_tcp(
+        messages("MPI_Send", round(100 * ONE_WAY_NS)), messages("MPI_Recv", round(100 * ONE_WAY_NS))
+    )
+    assert found.ratio is not None and found.known == 1.0
+    assert found.ratio.value == pytest.approx(OTHER_ONE_WAY_NS / ONE_WAY_NS, rel=1e-3)
+    assert found.ratio.low <= found.ratio.value <= found.ratio.high
+
+
+def test_waiting_stays_as_it_is() -> None:
+    """Catches a change that is promised to shorten what a program waits for others."""
+    own, waiting = 100 * ONE_WAY_NS, 300 * ONE_WAY_NS
+    found = of_tcp(messages("MPI_Send", round(own)), messages("MPI_Recv", round(own + waiting), process=1))
+    assert found.ratio is not None
+    assert found.ratio.value == pytest.approx((2 * 4 * own + waiting) / (2 * own + waiting), rel=1e-3)
+
+
+def test_contention_slows_down_all_alike() -> None:
+    """Catches ranks that share cores, and whose change is taken to concern a part of their time."""
+    each_ns = round(5 * 100 * ONE_WAY_NS)
+    found = of_tcp(messages("MPI_Send", each_ns), messages("MPI_Recv", each_ns, process=1))
+    assert found.ratio is not None and found.ratio.value == pytest.approx(4.0, rel=1e-3)
+    assert found.ratio.low < found.ratio.value
+
+
+def test_transfers_that_overlap_keep_the_ratio() -> None:
+    """Catches a time below zero for a program that is faster than the run."""
+    found = of_tcp(messages("MPI_Send", round(10 * ONE_WAY_NS)))
+    assert found.ratio is not None and found.ratio.value == pytest.approx(4.0, rel=1e-3)
+
+
+def test_an_exchange_takes_its_wait_and_both_ways() -> None:
+    """Catches waits that are left out, or counted twice, and an exchange that is measured one way."""
+    bins = [
+        messages("MPI_Isend", 0),
+        messages("MPI_Irecv", 0),
+        messages("MPI_Waitall", round(100 * BOTH_NS), what="synchronisation"),
+    ]
+    watched = Watched([], bins)
+    assert exchanging(watched) == {0}
+    figures = Figures(watched, ranks_run())
+    assert [figures.own_ns(one).value for one in bins[:2]] == [  # type: ignore[union-attr]
+        pytest.approx(50 * BOTH_NS, rel=1e-3)
+    ] * 2
+    found = of_tcp(*bins)
+    assert found.ratio is not None
+    assert found.ratio.value == pytest.approx(OTHER_BOTH_NS / BOTH_NS, rel=1e-3)
+
+
+def test_an_exchange_is_one_time() -> None:
+    """Catches the part of an exchange that its sends take, which is taken for waiting of the sends."""
+    bins = [
+        messages("MPI_Isend", round(60 * BOTH_NS)),
+        messages("MPI_Irecv", 0),
+        messages("MPI_Waitall", round(40 * BOTH_NS), what="synchronisation"),
+    ]
+    found = of_tcp(*bins)
+    assert found.ratio is not None
+    assert found.ratio.value == pytest.approx(OTHER_BOTH_NS / BOTH_NS, rel=1e-3)
+
+
+def test_nothing_is_expected_of_what_was_not_measured() -> None:
+    """Catches a ratio of 1 where the run knows nothing."""
+    unknown = messages("MPI_Allreduce", 10**9, what="collective")
+    found = of_tcp(messages("MPI_Send", 1000), unknown)
+    assert found.ratio is None and found.known < 0.1
+    assert found.to_json()["ratio"] is None
+    assert expected(Watched([], [unknown]), ranks_run(), [ProgramChange("managed", memory="managed")]) == {}
+
+
+def test_other_memory_changes_pageable_copies_alone() -> None:
+    """Catches memory that is changed of copies between GPUs, and a gain in the wrong direction."""
+    pageable = copies(PAGEABLE, GPU0, PAGEABLE_NS)
+    within = copies(GPU0, GPU0, PAGEABLE_NS, method="cuMemcpyDtoDAsync")
+    change = ProgramChange("pinned", memory="pinned")
+    one = expected(Watched([], [pageable]), gpu_run(), [change])["pinned"].ratio
+    two = expected(Watched([], [pageable, within]), gpu_run(), [change])["pinned"].ratio
+    assert one is not None and two is not None
+    assert one.value == pytest.approx(PINNED_NS / PAGEABLE_NS, rel=1e-3)
+    assert two.value == pytest.approx((one.value + 1) / 2)
+
+
+def test_waits_for_a_device_are_no_communication() -> None:
+    """Catches kernels that are waited for and count as transfers."""
+    device = Bin("synchronisation", "cudaStreamSynchronize", 1, 0, 0, 0, time_ns=5)
+    ranks = Bin("synchronisation", "MPI_Waitall", 1, 0, 0, 0, time_ns=5)
+    assert (communication_ns(device), communication_ns(ranks)) == (None, 5.0)
+
+
+def test_waits_are_shared_within_a_process() -> None:
+    """Catches the wait of a rank in the time of another one, and a division by nothing."""
+    bins = [
+        messages("MPI_Isend", 10),
+        messages("MPI_Irecv", 10, count=300),
+        messages("MPI_Wait", 400, what="synchronisation"),
+        messages("MPI_Isend", 10, process=1),
+        messages("MPI_Send", 10),
+    ]
+    watched = Watched([], bins)
+    assert with_waits(watched, lambda one: one.count) == [110.0, 310.0, 400.0, 10.0, 10.0]
+    assert with_waits(watched, lambda one: 0.0) == [110.0, 310.0, 400.0, 10.0, 10.0]
+
+
+def test_many_sizes_are_measured_at_powers_of_two() -> None:
+    """Catches a program of hundreds of sizes that takes hours to measure."""
+    few = [messages("MPI_Send", 10, size=1000 + 8 * number) for number in range(12)]
+    many = [messages("MPI_Send", 10, size=1000 + 8 * number) for number in range(100)]
+    assert {one.size_bytes for one in questions_of(Watched([], few))} == {1000 + 8 * n for n in range(12)}
+    assert {one.size_bytes for one in questions_of(Watched([], many))} == {512, 1024, 2048}
+
+
+def test_a_suite_has_every_setting_and_warm_messages() -> None:
+    """Catches a setting that is not measured, and messages of data that no program has just written."""
+    asked = question_of(messages("MPI_Isend", 1), {0})
+    assert not isinstance(asked, str) and asked.pattern == "bidirectional"
+    suite = suite_of_questions([asked], TOPOLOGY, 'name = "s"\ntitle = "t"', "f", [{"BTL": "self,tcp"}])
+    assert [sweep.environment for sweep in suite.sweeps] == [{}, {"BTL": ("self,tcp",)}]
+    assert all(sweep.caches == ("warm",) for sweep in suite.sweeps)
+
+
+def test_a_library_alters_its_own_calls_alone() -> None:
+    """Catches minutes of copies that are measured under variables of NCCL, and their time that is unknown."""
+    assert may_alter(["NCCL_PROTO"], "xccl") and not may_alter(["NCCL_PROTO"], "copy")
+    assert may_alter(["OMPI_MCA_btl"], "mpi") and not may_alter(["OMPI_MCA_btl"], "xccl")
+    assert may_alter(["HSA_ENABLE_SDMA"], "copy") and may_alter(["NCCL_PROTO", "MALLOC_ARENA_MAX"], "copy")
+    copied = copies(PAGEABLE, GPU0, PAGEABLE_NS)
+    change = ProgramChange("NCCL_PROTO=LL", {"NCCL_PROTO": "LL"})
+    found = expected(Watched([], [copied]), gpu_run(), [change])["NCCL_PROTO=LL"]
+    assert found.known == 1.0 and found.ratio is not None and found.ratio.value == 1.0
+    asked = [question_of(copied), question_of(messages("MPI_Send", 1))]
+    suite = suite_of_questions(
+        [one for one in asked if not isinstance(one, str)],
+        study_runs.topology("h200-x4"),
+        'name = "s"\ntitle = "t"',
+        "f",
+        [{"OMPI_MCA_btl": "tcp"}],
+        may_alter,
+    )
+    under = {
+        name for sweep in suite.sweeps if "OMPI_MCA_btl" in sweep.environment for name in sweep.interfaces
+    }
+    assert under == {"mpi"}
+
+
+def test_time_beyond_the_run_is_waiting() -> None:
+    """Catches a gain that includes what the program waits for."""
+    waiting_ns = 1e9
+    (found,) = advice(Watched([], [copies(PAGEABLE, GPU0, PAGEABLE_NS + waiting_ns)]), gpu_run()).bins
+    assert found.own_ns is not None and found.gain is not None and found.gain.change == "pinned"
+    assert found.excess_ns == pytest.approx(1000 * waiting_ns, rel=1e-3)
+    assert found.gain.high_ns == pytest.approx(1000 * (PAGEABLE_NS - PINNED_NS), rel=0.2)
+    assert found.to_json()["excess_ns"] == found.excess_ns
+
+
+def test_another_setting_that_leads_is_a_gain() -> None:
+    """Catches variables that were measured and whose lead is not said."""
+    run = Index.of(
+        study_runs.run(
+            "h200-x4",
+            *measured("unidirectional", OTHER_ONE_WAY_NS, {}),
+            *measured("unidirectional", ONE_WAY_NS, {"BTL": "sm"}),
+        )
+    )
+    (found,) = advice(Watched([], [messages("MPI_Send", round(100 * OTHER_ONE_WAY_NS))]), run).bins
+    assert found.gain is not None and found.gain.change == "setting"
+    assert found.gain.answer.environment == "BTL=sm"
+
+
+def test_ranks_of_a_collective_are_one_row() -> None:
+    """Catches a row for each of hundreds of ranks."""
+    bins = [messages("MPI_Allreduce", 10**6, process=rank, what="collective") for rank in range(4)]
+    table = advice_table(advice(Watched([], bins), ranks_run()), "R")
+    assert len(table.rows) == 1 and "4" in table.rows[0][3]
