@@ -83,6 +83,20 @@ def test_the_folder_and_the_table_say_that_it_is_simulated(tmp_path: Path) -> No
     assert as_json["manifest"]["simulated"] is True
 
 
+def test_it_is_compared_with_its_machine(tmp_path: Path) -> None:
+    """Catches a simulated program beside a run of this machine, which has none of its GPUs."""
+    done, _ = watched(
+        tmp_path / "W",
+        linked("exchange", EXAMPLE),
+        settings=("--machine", MACHINE, "--measure", "30s", "--json"),
+    )
+    assert done.returncode == 0, done.stderr
+    text = done.stderr[done.stderr.index("\n{\n") :]
+    found = json.loads(text)["advice"]
+    assert found["simulated"] is True
+    assert any(one["best"] for one in found["bins"])
+
+
 def test_memory_of_every_origin(tmp_path: Path) -> None:
     """Catches memory that a program cannot access, and bytes that are lost on the way."""
     done, found = run(tmp_path, linked("own_memory", HERE / "own_memory.c"))
