@@ -58,12 +58,18 @@ void bind_management(nb::module_& m) {
       .def_ro("nvlink_data_tx_bytes", &ManagementHealth::nvlink_data_tx_bytes)
       .def_ro("nvlink_data_rx_bytes", &ManagementHealth::nvlink_data_rx_bytes)
       .def_ro("unknown", &ManagementHealth::unknown);
+  nb::class_<ManagementLinkBytes>(m, "ManagementLinkBytes")
+      .def_ro("fabric_tx_bytes", &ManagementLinkBytes::fabric_tx_bytes)
+      .def_ro("fabric_rx_bytes", &ManagementLinkBytes::fabric_rx_bytes)
+      .def_ro("pcie_tx_bytes", &ManagementLinkBytes::pcie_tx_bytes)
+      .def_ro("pcie_rx_bytes", &ManagementLinkBytes::pcie_rx_bytes);
   m.def("announce_management_calls", &announce_management_calls, "descriptor"_a);
   nb::class_<Management>(m, "Management")
       .def(nb::init<const std::string&>(), "simulator"_a = "")
       .def_prop_ro("report", [](const Management& library) { return library.report(); })
       .def("devices", &Management::devices)
       .def("health", &Management::health, "uuid"_a)
+      .def("link_bytes", &Management::link_bytes, "uuid"_a)
       .def("use", &Management::use, "uuid"_a, "with_utilisation"_a = true)
       .def("energy_mj", &Management::energy_mj, "uuid"_a);
 }

@@ -63,6 +63,13 @@ struct ManagementHealth {
   std::map<std::string, std::string> unknown;  // why a number is missing, by the name of its field
 };
 
+// What the counters of a GPU's links have seen, in bytes, whoever moved them; unknown: the driver has no such
+// counter.
+struct ManagementLinkBytes {
+  std::optional<std::int64_t> fabric_tx_bytes, fabric_rx_bytes;  // payload of all links to other GPUs
+  std::optional<std::int64_t> pcie_tx_bytes, pcie_rx_bytes;
+};
+
 // From now on, every call of the library is preceded by a line {"call": "nvmlInit_v2"} to this file, for a
 // process that waits for the answers: any call may never return if a GPU is lost.
 void announce_management_calls(int descriptor);
@@ -81,6 +88,7 @@ class Management {
   std::vector<ManagementDevice> devices() const;
   // Does not ask again for a number that the GPU does not support. Throws Unsupported when unusable, Error
   // when no GPU has the UUID. Not for several threads at once.
+  ManagementLinkBytes link_bytes(const std::string& uuid) const;
   ManagementHealth health(const std::string& uuid) const;
   // `with_utilisation`: whether to ask for it, too, which takes as long as the list. Throws as health() does.
   ManagementUse use(const std::string& uuid, bool with_utilisation = true) const;

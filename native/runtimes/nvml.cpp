@@ -400,6 +400,21 @@ ManagementUse Management::use(const std::string& uuid, bool with_utilisation) co
   return use;
 }
 
+ManagementLinkBytes Management::link_bytes(const std::string& uuid) const {
+  const auto device = static_cast<Table::Device>(device_of(uuid));
+  ManagementLinkBytes bytes;
+  std::map<std::string, std::string> reasons;
+  Table::Reader read{*table_, device, table_->known[uuid].unsupported, reasons};
+  std::optional<std::int64_t> sent_kib, received_kib;
+  read.fields({{"sent", Table::kFieldDataTx, Table::kAllLinks, &sent_kib},
+               {"received", Table::kFieldDataRx, Table::kAllLinks, &received_kib},
+               {"pcie_sent", Table::kFieldPcieTx, 0, &bytes.pcie_tx_bytes},
+               {"pcie_received", Table::kFieldPcieRx, 0, &bytes.pcie_rx_bytes}});
+  if (sent_kib) bytes.fabric_tx_bytes = 1024 * *sent_kib;
+  if (received_kib) bytes.fabric_rx_bytes = 1024 * *received_kib;
+  return bytes;
+}
+
 ManagementHealth Management::health(const std::string& uuid) const {
   const auto device = static_cast<Table::Device>(device_of(uuid));
   ManagementHealth health;

@@ -103,10 +103,13 @@ Bin* Histogram::made(Key key) noexcept {
   return bin;
 }
 
-void Histogram::add(const Key& key, std::uint64_t count, const Times& times, std::int64_t at) noexcept {
+Bin* Histogram::add(const Key& key, std::uint64_t count, const Times& times, std::int64_t at) noexcept {
   Bin* bin = known(key, place_of(key));
   if (bin == nullptr) bin = made(key);
-  if (bin == nullptr) return lose(count);
+  if (bin == nullptr) {
+    lose(count);
+    return nullptr;
+  }
   const std::uint64_t bytes = count * key.size;
   bin->count.fetch_add(count, std::memory_order_relaxed);
   if (bytes != 0) bin->bytes.fetch_add(bytes, std::memory_order_relaxed);
@@ -115,6 +118,12 @@ void Histogram::add(const Key& key, std::uint64_t count, const Times& times, std
   add_time(*bin, 2, bin->call, times.call);
   add_time(*bin, 4, bin->waiting, times.waiting);
   if (bytes != 0) add_to_time_line(key.what, bytes, at);
+  note_change();
+  return bin;
+}
+
+void Histogram::add_overlap(Bin* bin, std::int64_t time) noexcept {
+  add_time(*bin, 8, bin->overlap, time);
   note_change();
 }
 
@@ -148,7 +157,7 @@ void Histogram::begin_anew() noexcept {
   for (Bin& bin : bins_) {
     if (bin.ready.load(std::memory_order_relaxed) == 0) continue;  // its pages stay unused
     for (auto* value : {&bin.count, &bin.bytes, &bin.least, &bin.most}) value->store(0);
-    for (auto* value : {&bin.time, &bin.call, &bin.waiting}) value->store(0);
+    for (auto* value : {&bin.time, &bin.call, &bin.waiting, &bin.overlap}) value->store(0);
     bin.times_seen.store(0);
     bin.ready.store(0);
   }

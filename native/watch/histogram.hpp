@@ -38,6 +38,9 @@ inline constexpr const char* kMemories[] = {"", "pageable", "pinned", "managed",
 
 inline constexpr std::int64_t kUnknownTime = -1;
 
+// How a key names a NUMA domain in place of a GPU; -1 is neither.
+constexpr std::int16_t cpu_number(int domain) { return static_cast<std::int16_t>(-2 - domain); }
+
 // What operations of one bin have in common. Compared as bytes: every byte is a member.
 struct Key {
   What what = What::kCopy;
@@ -64,15 +67,18 @@ class alignas(64) Bin {
  public:
   Key key;  // constant once the bin is ready
   std::atomic<std::uint32_t> ready{0};
-  std::atomic<std::uint32_t> times_seen{0};  // bits: time, call, waiting
+  std::atomic<std::uint32_t> times_seen{0};  // bits: time, call, waiting, overlap
   std::atomic<std::uint64_t> count{0}, bytes{0}, least{0}, most{0};
-  std::atomic<std::int64_t> time{0}, call{0}, waiting{0};
+  std::atomic<std::int64_t> time{0}, call{0}, waiting{0}, overlap{0};
 };
 
 class Histogram {
  public:
   // Adds `count` operations of `key.size` bytes each, which ended at this time of the monotonic clock.
-  void add(const Key& key, std::uint64_t count, const Times& times, std::int64_t at) noexcept;
+  // Returns their bin, which stays where it is; null when all are taken.
+  Bin* add(const Key& key, std::uint64_t count, const Times& times, std::int64_t at) noexcept;
+  // Adds the time of an operation that passed while kernels ran on its device, in ns.
+  void add_overlap(Bin* bin, std::int64_t time) noexcept;
 
   // Calls act(bin) for every bin.
   template <class Act>

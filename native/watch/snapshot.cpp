@@ -41,7 +41,8 @@ std::atomic<int> world_rank{-1}, world_ranks{-1};
 pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
 sem_t wake;  // of the thread
 std::atomic<bool> end_wanted{false}, end_saved{false};
-std::atomic<void (*)()> collector{nullptr};
+constexpr std::size_t kMostSources = 2;
+std::atomic<void (*)()> sources[kMostSources]{};
 
 // Of this process, since begin().
 pid_t process = 0;
@@ -64,11 +65,12 @@ void note_in(std::uint16_t (&notes)[kMostNotes], std::string_view name) {
 }
 
 void write_end(Json& json, const char* name, Memory memory, int gpu, int rank) {
-  if (memory == Memory::kUnknown && gpu < 0 && rank < 0) return;
+  if (memory == Memory::kUnknown && gpu == -1 && rank < 0) return;
   json.key(name);
   json.open('{');
   if (memory != Memory::kUnknown) json.field("memory", kMemories[static_cast<std::size_t>(memory)]);
   if (gpu >= 0) json.field("device", std::string("gpu") + std::to_string(gpu));
+  if (gpu < -1) json.field("device", std::string("cpu") + std::to_string(cpu_number(gpu)));
   if (rank >= 0) json.field("rank", rank);
   json.close('}');
 }
@@ -81,7 +83,10 @@ void write_bin(Json& json, const Bin& bin) {
   json.field("what", kWhats[static_cast<std::size_t>(key.what)]);
   json.field("method", name_of(key.method));
   json.field("count", count);
-  json.field("bytes", bin.bytes.load(std::memory_order_relaxed));
+  const std::uint64_t bytes = bin.bytes.load(std::memory_order_relaxed);
+  json.field("bytes", bytes);
+  // Nothing is copied or set where there are no bytes: their number was not observed.
+  if (bytes == 0 && (key.what == What::kCopy || key.what == What::kSet)) json.field("sized", false);
   json.field("size_from", bin.least.load(std::memory_order_relaxed));
   json.field("size_to", bin.most.load(std::memory_order_relaxed));
   write_end(json, "source", key.source, key.source_gpu, key.source_rank);
@@ -92,6 +97,7 @@ void write_bin(Json& json, const Bin& bin) {
   if (seen & 3) json.field("time_ns", (seen & 1 ? bin.time : bin.call).load(std::memory_order_relaxed));
   if (seen & 2) json.field("call_ns", bin.call.load(std::memory_order_relaxed));
   if (seen & 4) json.field("waiting_ns", bin.waiting.load(std::memory_order_relaxed));
+  if (seen & 8) json.field("overlap_ns", bin.overlap.load(std::memory_order_relaxed));
   if (key.detail != 0) {
     json.key("detail");
     json.raw(name_of(key.detail));
@@ -246,7 +252,8 @@ void* work(void*) {
     const std::int64_t start = now();
     const bool ending = end_wanted.load();
     refine_clock();
-    if (void (*const collect)() = collector.load(); collect != nullptr) collect();
+    for (const auto& source : sources)
+      if (void (*const collect)() = source.load(); collect != nullptr) collect();
     save(ending);
     if (ending) end_saved.store(true);
     pause = std::max(kPause, kPausePerWork * (now() - start));
@@ -356,7 +363,10 @@ void note_rank(int rank, int ranks) noexcept {
   world_ranks = ranks;
 }
 
-void collect_before_snapshots(void (*collect)()) noexcept { collector.store(collect); }
+void collect_before_snapshots(void (*collect)()) noexcept {
+  for (auto& source : sources)
+    if (void (*none)() = nullptr; source.compare_exchange_strong(none, collect) || none == collect) return;
+}
 
 void save_before_leaving() noexcept {
   if (inner::state.load() != 1 || process != getpid() || end_wanted.exchange(true)) return;

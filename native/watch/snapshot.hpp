@@ -24,14 +24,15 @@ inline bool is_watching() noexcept {
 
 // Names the library's file, "mpi", before the first operation.
 void name_library(const char* name) noexcept;
-// Adds to what watched the process: "mpi", "cuda", "nccl", "memcpy".
+// Adds to what watched the process: "mpi", "cuda", "nccl", "hip", "memcpy".
 void note_collector(std::string_view name) noexcept;
 // Why a collector could not watch, as a code.
 void note_failure(std::string_view code) noexcept;
 // Rank in the world's communicator, and its number of ranks.
 void note_rank(int rank, int ranks) noexcept;
 
-// Has the thread call this before each snapshot, to fetch what a collector's source still buffers.
+// Has the thread call this before each snapshot, to fetch what a collector's source still buffers. There are
+// at most two such sources in a library.
 void collect_before_snapshots(void (*collect)()) noexcept;
 
 // Writes the file if anything changed. `ended`: the process is about to end.

@@ -749,6 +749,14 @@ class ManagementHealth:
     nvlink_data_rx_bytes: int | None
     unknown: dict[str, str]  # why, by field
 
+class ManagementLinkBytes:
+    """What counters of a GPU's links have seen, whoever moved the bytes. None: there is no such counter."""
+
+    fabric_tx_bytes: int | None  # payload of all links to other GPUs
+    fabric_rx_bytes: int | None
+    pcie_tx_bytes: int | None
+    pcie_rx_bytes: int | None
+
 def announce_management_calls(descriptor: int) -> None:
     """From now on, writes a line `{"call": "nvmlInit_v2"}` to this file before each call of the library."""
 
@@ -760,6 +768,7 @@ class Management:
     def report(self) -> LibraryReport: ...
     def devices(self) -> list[ManagementDevice]: ...
     def health(self, uuid: str) -> ManagementHealth: ...
+    def link_bytes(self, uuid: str) -> ManagementLinkBytes: ...
     def use(self, uuid: str, with_utilisation: bool = True) -> ManagementUse: ...
     def energy_mj(self, uuid: str) -> int: ...
 

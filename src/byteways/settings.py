@@ -119,6 +119,11 @@ SETTINGS = (
         "file with the machine of a program that loads the simulator, libbyteways_sim.so, as its GPU driver",
         "none",
     ),
+    Setting(
+        "BYTEWAYS_SIM_MEMORY",
+        "real: a program that loads the simulator accesses its memory, set by `watch --machine`",
+        "blocks from 1 MiB on are addresses alone",
+    ),
     Setting("BYTEWAYS_LIBNCCL", "path of the NCCL library", "dynamic linker, Python packages, PyTorch's"),
     Setting("BYTEWAYS_LIBRCCL", "path of the RCCL library", "dynamic linker, Python packages, PyTorch's"),
     Setting("BYTEWAYS_LIBUCP", "path of UCX's libucp.so.0", "loaded by MPI, Python package, dynamic linker"),

@@ -13,6 +13,33 @@ PAGEABLE_UP, PINNED_UP, PINNED_DOWN, WITHIN = 1_048_832, 2_097_664, 2_097_920, 4
 COUNT = 50
 
 
+#: Size of the copies of beside(), and the kernels that are enqueued before them.
+BESIDE, KERNELS = 67_110_912, 60
+
+
+def beside() -> None:
+    """Copies from pinned memory while kernels run on another stream, and as often while none does."""
+    gpu = torch.device("cuda:0")
+    pinned = torch.ones(BESIDE, dtype=torch.uint8).pin_memory()
+    target = torch.empty(BESIDE, dtype=torch.uint8, device=gpu)
+    alone = torch.empty(BESIDE + 4096, dtype=torch.uint8, device=gpu)
+    pinned_alone = torch.ones(BESIDE + 4096, dtype=torch.uint8).pin_memory()
+    matrix = torch.ones((8192, 8192), device=gpu)
+    other = torch.cuda.Stream()
+    torch.mm(matrix, matrix)
+    torch.cuda.synchronize()
+    for _ in range(COUNT):
+        alone.copy_(pinned_alone, non_blocking=True)
+    torch.cuda.synchronize()
+    with torch.cuda.stream(other):
+        for _ in range(KERNELS):
+            torch.mm(matrix, matrix)
+    for _ in range(COUNT):
+        target.copy_(pinned, non_blocking=True)
+    torch.cuda.synchronize()
+    print("done", flush=True)
+
+
 def main() -> None:
     """Copies; with the argument `kill` ends itself a while later."""
     gpu = torch.device("cuda:0")
@@ -38,4 +65,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    beside() if sys.argv[1:] == ["beside"] else main()

@@ -53,6 +53,13 @@ def test_health_sums_errors_and_leaves_the_unanswered_unknown(nvml: _core.Manage
     assert health.unknown["sm_clock_mhz"].startswith("nvmlDeviceGetClockInfo: ")
 
 
+def test_link_counters_in_bytes(nvml: _core.Management) -> None:
+    """Catches counters in another unit, and zeros in place of counters that are not there."""
+    found = nvml.link_bytes("GPU-1")
+    assert (found.fabric_tx_bytes, found.fabric_rx_bytes) == (3 * 1024, None)
+    assert (found.pcie_tx_bytes, found.pcie_rx_bytes) == (1 << 20, None)
+
+
 def test_what_a_gpu_does_not_support_is_asked_once(nvml: _core.Management, tmp_path: Path) -> None:
     """Catches health readings that wait for refusals each time, which take as long as an answer does."""
 

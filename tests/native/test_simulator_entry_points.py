@@ -15,7 +15,7 @@ from byteways.run.shared.simulator import simulator_path
 from tests.native import simulated as toy
 
 NATIVE = Path(__file__).parents[2] / "native"
-TABLES = sorted([*NATIVE.glob("runtimes/*/*.def"), NATIVE / "simulator/vendors/host.def"])
+TABLES = sorted([*NATIVE.glob("runtimes/*/*.def"), *NATIVE.glob("simulator/vendors/*.def")])
 
 NO_DEVICE = 100
 

@@ -32,6 +32,11 @@ struct PACKED Unified {
   uint64_t value, start, end, address;
   uint32_t from, to, stream, process, flags;
 };
+struct PACKED Kernel {
+  uint32_t kind, registers[3];
+  uint64_t start, end, completed;
+  uint32_t device, context, stream;
+};
 struct PACKED Memory {
   uint32_t kind, operation, memory, correlation;
   uint64_t address, bytes, time, counter;
@@ -64,6 +69,28 @@ static void copies(int count) {
   RECORD(Wait, 38, 2, 8000000, 8002000);
 }
 
+// Each copies() has copies of 500 ns to GPU 1 and of 700 ns from GPU 0, every 1,000 ns.
+static void kernels(int count) {
+  for (int at = 0; at < count; ++at) {
+    const uint64_t start = 2000000 + 1000 * (uint64_t)at;
+    RECORD(Kernel, 10, {1, 1, 1}, start + 300, start + 400, 0, 1);
+    RECORD(Kernel, 10, {1, 1, 1}, start + 350, start + 600, 0, 1);  // beside the other
+  }
+}
+
+// Copies that this program and a library make by turns, through a runtime.
+static int moves(void* cupti, int count, int of_driver) {
+  void* const runtime = dlopen(getenv("FAKE_CUDART"), RTLD_NOW | RTLD_GLOBAL);
+  void* const mover = dlopen(getenv("FAKE_MOVER"), RTLD_NOW);
+  if (runtime == NULL || mover == NULL) return 0;
+  ((void (*)(void*, void*))dlsym(runtime, "fake_begin"))(dlsym(cupti, "fake_call"),
+                                                         dlsym(cupti, "fake_record"));
+  int (*const copy)(size_t, int) = (int (*)(size_t, int))dlsym(runtime, "cudaMemcpyAsync");
+  int heard = 0;
+  for (int at = 0; at < count; ++at) heard += copy(4096, of_driver);
+  return heard + ((int (*)(int, int))dlsym(mover, "move"))(count, of_driver);
+}
+
 static void say(void* cupti, const char* name, int number) {
   printf("%d\n", ((int (*)(int))dlsym(cupti, name))(number));
   fflush(stdout);
@@ -81,6 +108,9 @@ int main(int count, char** words) {
   for (int at = 1; at + 1 < count; at += 2) {
     const int number = atoi(words[at + 1]);
     if (strcmp(words[at], "copies") == 0) copies(number);
+    if (strcmp(words[at], "kernels") == 0) kernels(number);
+    if (strcmp(words[at], "moves") == 0) printf("%d\n", moves(cupti, number, 0));
+    if (strcmp(words[at], "moves-of-driver") == 0) printf("%d\n", moves(cupti, number, 1));
     if (strcmp(words[at], "hold") == 0) say(cupti, "fake_hold", number);
     if (strcmp(words[at], "give-back") == 0) say(cupti, "fake_give_back", number);
     if (strcmp(words[at], "sleep") == 0) usleep((useconds_t)number * 1000);

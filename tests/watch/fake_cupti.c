@@ -9,8 +9,32 @@
 typedef void (*Request)(uint8_t**, size_t*, size_t*);
 typedef void (*Complete)(void*, uint32_t, uint8_t*, size_t, size_t);
 
-enum { kMemcpy = 1, kMemset = 2, kPeer = 22, kUnified = 25, kWait = 38, kMemory = 49, kKinds = 64 };
+enum {
+  kMemcpy = 1,
+  kMemset = 2,
+  kKernel = 10,
+  kPeer = 22,
+  kUnified = 25,
+  kWait = 38,
+  kMemory = 49,
+  kKinds = 64
+};
 
+struct Info {
+  uint32_t site;
+  const char* function;
+  const void* parameters;
+  void* returned;
+  const char* symbol;
+  void* context;
+  uint32_t number;
+  uint64_t* data;
+  uint32_t correlation;
+};
+typedef void (*Callback)(void*, uint32_t, uint32_t, const struct Info*);
+
+static Callback call_back;
+static int calls_enabled[2][1500];
 static Request request;
 static Complete complete;
 static int enabled[kKinds], subscribed;
@@ -26,6 +50,8 @@ static size_t size_of(uint32_t kind) {
   switch (kind) {
     case kMemcpy:
       return newest ? 112 : new ? 96 : 88;
+    case kKernel:
+      return newest ? 224 : new ? 216 : 208;
     case kPeer:
       return newest ? 96 : 88;
     case kMemset:
@@ -44,6 +70,7 @@ static int number(const char* name) { return getenv(name) == NULL ? 0 : atoi(get
 
 int cuptiGetVersion(uint32_t* found) { return *found = version = (uint32_t)number("FAKE_CUPTI_VERSION"), 0; }
 int cuptiSubscribe(void** subscriber, void* callback, void* data) {
+  call_back = (Callback)callback;
   const int error = number("FAKE_CUPTI_SUBSCRIBE");
   return *subscriber = &version, subscribed = error == 0, error;
 }
@@ -51,7 +78,10 @@ int cuptiUnsubscribe(void* subscriber) { return 0; }
 int cuptiActivityRegisterCallbacks(Request one, Complete other) {
   return request = one, complete = other, subscribed ? 0 : 1;
 }
-int cuptiActivityEnable(uint32_t kind) { return enabled[kind] = 1, 0; }
+int cuptiActivityEnable(uint32_t kind) {
+  if (kind == kKernel && getenv("FAKE_CUPTI_NO_KERNELS") != NULL) return 2;
+  return enabled[kind] = 1, 0;
+}
 int cuptiActivityConfigureUnifiedMemoryCounter(void* choices, uint32_t count) { return count != 5; }
 int cuptiGetTimestamp(uint64_t* time) { return *time = 1000000, 0; }
 int cuptiActivityGetNumDroppedRecords(void* context, uint32_t stream, size_t* count) {
@@ -116,4 +146,28 @@ int fake_hold(int count) {
 int fake_give_back(int count) {
   for (int at = 0; at < count; ++at) complete(NULL, 0, held[--holding], 1 << 20, 0);
   return holding;
+}
+
+// Calls of the driver (domain 1) and the runtime (2): the numbers of some, as a version may have them.
+static const char* name_of_call(uint32_t domain, uint32_t id) {
+  if (domain == 1 && id == 32) return "cuMemcpyHtoD_v2";
+  if (domain == 1 && id == 3) return "cuDeviceGet";
+  if (domain == 2 && id == 41) return "cudaMemcpyAsync_v3020";
+  if (domain == 2 && id == 211) return "cudaLaunchKernel_v7000";
+  return NULL;
+}
+int cuptiGetCallbackName(uint32_t domain, uint32_t id, const char** name) {
+  return *name = name_of_call(domain, id), *name == NULL ? 1 : 0;
+}
+int cuptiEnableCallback(uint32_t enable, void* subscriber, uint32_t domain, uint32_t id) {
+  return calls_enabled[domain - 1][id] = (int)enable, subscriber == &version ? 0 : 1;
+}
+// A call as CUDA makes it: CUPTI is told of its beginning and its end. Returns whether anybody listens.
+int fake_call(uint32_t domain, uint32_t id, uint32_t correlation) {
+  struct Info info = {0, name_of_call(domain, id), NULL, NULL, NULL, NULL, 1, NULL, correlation};
+  if (!calls_enabled[domain - 1][id]) return 0;
+  call_back(NULL, domain, id, &info);
+  info.site = 1;
+  call_back(NULL, domain, id, &info);
+  return 1;
 }

@@ -77,6 +77,42 @@ def test_members_of_a_batched_copy(tmp_path: Path) -> None:
     assert (batch.count, batch.bytes, batch.size_to) == (16, 2 * 4096, 512)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("kernels_first", [False, True])
+def test_copies_beside_kernels(tmp_path: Path, version: int, kernels_first: bool) -> None:
+    """Catches kernels of another GPU, two at once that count twice, and those whose records come later."""
+    words = ["copies", "3000"]
+    words = ["kernels", "3000", *words] if kernels_first else [*words, "kernels", "3000"]
+    _, found = run(tmp_path, *words, FAKE_CUPTI_VERSION=str(version))
+    assert only(found, method="cuMemcpyHtoD").overlap_ns == 3000 * 200
+    assert only(found, method="cuMemcpyDtoHAsync").overlap_ns == 0
+    assert only(found, what="set").overlap_ns is None
+
+
+def test_without_records_of_kernels(tmp_path: Path) -> None:
+    """Catches an overlap of 0 that nobody has observed."""
+    _, found = run(tmp_path, "copies", "3", FAKE_CUPTI_VERSION="28", FAKE_CUPTI_NO_KERNELS="1")
+    assert {one.overlap_ns for one in found.watched.bins} == {None}
+
+
+@pytest.mark.parametrize("words", ["moves", "moves-of-driver"])
+def test_the_module_that_called(tmp_path: Path, words: str) -> None:
+    """Catches CUDA's own libraries as callers, one caller for all, and a call whose number is another's."""
+    count = 20_000
+    runtime = compiled("libcudart.so.13", [HERE / "fake_cudart.c"], "-shared", "-fPIC")
+    named = tmp_path / "libcudart.so.13"
+    named.symlink_to(runtime)
+    mover = compiled("libmover.so", [HERE / "mover.c"], "-shared", "-fPIC")
+    library = tmp_path / "libmover.so"
+    library.symlink_to(mover)
+    variables = {"FAKE_CUDART": str(named), "FAKE_MOVER": str(library)}
+    done, found = run(tmp_path, words, str(count), FAKE_CUPTI_VERSION="28", **variables)
+    assert done.stdout == f"{2 * count}\n"
+    own, other = only(found, size_to=4096), only(found, size_to=8192)
+    assert (own.count, other.count) == (count, count)
+    assert own.site and own.site.startswith("cuda_program") and other.site == "libmover.so"
+
+
 def test_memory_is_bounded_and_what_is_dropped_is_said(tmp_path: Path) -> None:
     """Catches buffers without bound, and records that are lost without a word."""
     words = ("hold", "100", "copies", "5", "give-back", "2", "copies", "20")

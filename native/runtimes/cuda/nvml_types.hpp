@@ -44,6 +44,7 @@ struct NvmlTypes {
   static constexpr unsigned kAllLinks = ~0u;                            // scope: the sum over all links
   static constexpr unsigned kFieldSpeedCommon = 90, kFieldSpeed = 164;  // MB/s: of all links, of one link
   static constexpr unsigned kFieldDataTx = 138, kFieldDataRx = 139;     // KiB
+  static constexpr unsigned kFieldPcieTx = 197, kFieldPcieRx = 198;     // bytes; newer drivers
   // CRC flit, CRC data, replay, recovery, ECC: totals.
   static constexpr unsigned kErrorFields[] = {38, 45, 52, 59, 160};
 };

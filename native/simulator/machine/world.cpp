@@ -28,6 +28,11 @@ std::int64_t World::now_ns() {
   return time_.now() / 1000;
 }
 
+std::int64_t World::seen_ns() {
+  const std::lock_guard lock(mutex_);
+  return time_.now() / 1000;
+}
+
 void World::pass(std::int64_t nanoseconds) {
   const Lock lock = enter(static_cast<double>(std::max<std::int64_t>(0, nanoseconds)));
   time_.catch_up();
@@ -70,6 +75,18 @@ Range World::range_of_call(const void* data, std::uint64_t bytes) const {
   }
 }
 
+Place World::near(Place executor) const {
+  if (executor.kind == Place::Kind::cpu) return executor;
+  const auto gpu = static_cast<std::size_t>(executor.index);
+  return {Place::Kind::cpu, gpu < model_.gpu.domains.size() ? model_.gpu.domains[gpu] : 0};
+}
+
+Range World::range_of_copy(const void* data, std::uint64_t bytes, Place executor) {
+  if (!memory_.all_real() || memory_.find(data) != nullptr) return range_of_call(data, bytes);
+  Block& block = memory_.borrow(data, bytes, near(executor));
+  return {&block, 0, bytes / kWordBytes, static_cast<unsigned>(bytes % kWordBytes)};
+}
+
 void World::wait_for_all(Lock& lock) {
   const int actor = Timeline::actor();
   if (engine_.idle(actor)) return;
@@ -110,6 +127,8 @@ void World::restart(std::uint64_t key) {
                   "the machine is still in use: a program has memory, streams or events there");
   auto fresh = std::make_unique<World>(old.sheet(), key);
   fresh->configure_first(old.settings());
+  if (old.memory_.all_real()) fresh->memory_.make_all_real();
+  fresh->observer_ = old.observer_;
   fresh->take_time();
   delete std::exchange(loaded, fresh.release());
 }
@@ -124,6 +143,8 @@ void World::load_named() {
   const std::string sheet(std::istreambuf_iterator<char>(file), {});
   if (sheet.empty()) throw Failure(Code::internal, std::string("BYTEWAYS_SIM_SHEET cannot be read: ") + name);
   load(sheet);
+  const char* memory = std::getenv("BYTEWAYS_SIM_MEMORY");
+  if (memory != nullptr && std::string_view(memory) == "real") loaded->memory_.make_all_real();
 }
 
 World& World::get() {

@@ -24,6 +24,7 @@
 #include "simulator/machine/faults.hpp"
 #include "simulator/machine/graphs.hpp"
 #include "simulator/machine/kernels.hpp"
+#include "simulator/machine/observer.hpp"
 #include "simulator/machine/streams.hpp"
 #include "simulator/memory/accounting.hpp"
 #include "simulator/memory/allocation_cost.hpp"
@@ -59,11 +60,16 @@ class World {
   // Throws Failure (invalid) while a program still has memory, streams or events there.
   static void restart(std::uint64_t key);
   const Model& model() const { return model_; }
+  // Set once, before the first call that it is to see; it is kept for ever.
+  void observe(Observer* observer) { observer_ = observer; }
+  // Whether it serves a program that knows nothing of the simulator, and accesses all memory.
+  bool serves_program() const { return memory_.all_real(); }
   void configure(const Settings& settings);  // before the first stream and the first allocation
 
   // --- time
 
   std::int64_t now_ns();                // the host's clock; reading it takes calls.clock_ns
+  std::int64_t seen_ns();               // the same for an observer: it takes no time
   void pass(std::int64_t nanoseconds);  // the host's clock advances
   // Calls `action` once when the virtual time is reached, from inside whichever call makes time pass so far.
   // Returns a ticket for cancel_timer().
@@ -77,6 +83,10 @@ class World {
   void* allocate(Place owner, Kind kind, std::uint64_t bytes);
   void release(void* data);              // waits for all that is queued, as vendors' calls do
   void set_kind(void* data, Kind kind);  // registering, advice
+  // Registers host memory of a program that knows nothing of the simulator, and undoes it: false if the
+  // memory is known otherwise.
+  bool register_own(void* data, std::uint64_t bytes, Place owner);
+  bool unregister_own(void* data);
   Kind kind_of(const void* data);
   // The block that an address is in; no value: it is in none.
   struct Extent {
@@ -158,6 +168,7 @@ class World {
   };
   void copy_batch(const std::vector<Piece>& pieces, Stream* stream, const CopyPolicy& policy);
   bool finished(Event* event);  // never recorded counts as finished
+  bool finished(Stream* stream);
   void synchronize(Event* event);
   void synchronize(Stream* stream);
   double elapsed_ns(Event* begin, Event* end);  // throws invalid when either has not happened
@@ -203,6 +214,10 @@ class World {
   Block& known(const void* data) const;
   // A call is refused for an address with which a kernel would have broken its GPU.
   Range range_of_call(const void* data, std::uint64_t bytes) const;
+  // The same for copies, where memory may be the program's own. It counts as near the GPU that copies it.
+  Range range_of_copy(const void* data, std::uint64_t bytes, Place executor);
+  Place near(Place executor) const;
+  void observe_copy(Operation& operation, const Range& to, const Range& from, double bytes, bool by_kernel);
   // As freeing memory does with vendors, and so that no operation ends on memory that is gone.
   void wait_for_all(Lock& lock);
   // Ends the releases to the pool of a GPU that has been waited for.
@@ -226,6 +241,7 @@ class World {
   Graphs graphs_;
   Kernels kernels_;
   mpi::Transfers transfers_;
+  Observer* observer_ = nullptr;
 };
 
 }  // namespace byteways::sim

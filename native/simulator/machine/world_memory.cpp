@@ -8,6 +8,7 @@ namespace byteways::sim {
 
 void* World::allocate(Place owner, Kind kind, std::uint64_t bytes) {
   Lock lock = enter(model_.calls.enqueue_ns);
+  const std::int64_t start = time_.now() / 1000;
   if (bytes == 0) throw Failure(Code::invalid, "a block of 0 bytes was asked for");
   devices_.check(owner);
   if (kind == Kind::pool) {
@@ -19,6 +20,7 @@ void* World::allocate(Place owner, Kind kind, std::uint64_t bytes) {
   }
   Block& block = memory_.allocate(owner, kind, bytes);
   block.touched = !is_managed(kind);
+  if (observer_ != nullptr) observer_->allocated(owner, block.data, bytes, start, time_.now() / 1000);
   return block.data;
 }
 
@@ -30,6 +32,7 @@ void World::release(void* data) {
   if (block.physical != 0) throw Failure(Code::invalid, "something is still mapped there");
   const Place owner = block.owner;
   const Kind kind = block.kind;
+  const std::int64_t start = time_.now() / 1000;
   const std::uint64_t bytes = block.bytes;
   const bool touched = block.touched;
   memory_.release(data);
@@ -39,6 +42,7 @@ void World::release(void* data) {
   else if (kind != Kind::vmm)
     accounting_.give_back(owner, bytes);
   if (kind != Kind::vmm && given > 0) time_.enter(lock, allocation_cost_.free_ns(kind, given, touched));
+  if (observer_ != nullptr) observer_->released(owner, data, start, time_.now() / 1000);
 }
 
 void World::set_kind(void* data, Kind kind) {
@@ -51,6 +55,29 @@ void World::set_kind(void* data, Kind kind) {
     time_.enter(lock, allocation_cost_.unlock_ns(block.bytes));
   }
   known(data).kind = kind;
+}
+
+bool World::register_own(void* data, std::uint64_t bytes, Place owner) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!memory_.all_real() || memory_.find(data) != nullptr) return false;
+    memory_.adopt(data, bytes, owner);
+  }
+  set_kind(data, Kind::registered);
+  return true;
+}
+
+bool World::unregister_own(void* data) {
+  {
+    const std::lock_guard lock(mutex_);
+    const Block* block = memory_.find(data);
+    if (block == nullptr || block->reserved_bytes != 0 || block->kind != Kind::registered) return false;
+  }
+  set_kind(data, Kind::pageable);
+  Lock lock(mutex_);
+  wait_for_all(lock);
+  memory_.release(data);
+  return true;
 }
 
 Kind World::kind_of(const void* data) {
@@ -67,6 +94,7 @@ std::optional<World::Extent> World::extent_of(const void* data) {
 
 Place World::owner_of(const void* data) {
   const std::lock_guard lock(mutex_);
+  if (memory_.all_real() && memory_.find(data) == nullptr) return {Place::Kind::cpu, 0};
   Block& block = known(data);
   return place_of(block, static_cast<std::uint64_t>(static_cast<const std::byte*>(data) - block.data));
 }

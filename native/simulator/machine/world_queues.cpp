@@ -78,9 +78,11 @@ void World::wait(Stream* stream, Event* event) {
 void World::copy(void* destination, const void* source, std::uint64_t bytes, Stream* stream,
                  const CopyPolicy& policy) {
   Lock lock = enter(model_.calls.enqueue_ns);
+  if (engine_.idle()) memory_.drop_borrowed();
   Graphs::perform(lock, stream, [=, this](Lock& held, Stream* on) {
-    const Range to = range_of_call(destination, bytes), from = range_of_call(source, bytes);
     const Place executor = on->place;
+    const Range to = range_of_copy(destination, bytes, executor);
+    const Range from = range_of_copy(source, bytes, executor);
     submit_copy(held, to, from, static_cast<double>(bytes), on, policy,
                 [=, this] { kernels_.move(to, from, executor); });
   });
@@ -91,8 +93,8 @@ void World::copy_batch(const std::vector<Piece>& pieces, Stream* stream, const C
   const Place executor = stream->place;
   const Piece* before = nullptr;
   for (const Piece& piece : pieces) {
-    const Range to = range_of_call(piece.destination, piece.bytes);
-    const Range from = range_of_call(piece.source, piece.bytes);
+    const Range to = range_of_copy(piece.destination, piece.bytes, executor);
+    const Range from = range_of_copy(piece.source, piece.bytes, executor);
     CopyPolicy following = policy;
     following.follows = before != nullptr;
     following.adjoins = before != nullptr && ends_at(before->destination, before->bytes, piece.destination) &&
@@ -137,11 +139,11 @@ void World::copy_rows(void* destination, std::uint64_t destination_pitch, const 
   if (width_bytes == 0 || rows == 0 || destination_pitch < width_bytes || source_pitch < width_bytes ||
       (width_bytes | source_pitch | destination_pitch) % kWordBytes != 0)
     throw Failure(Code::invalid, "rows that overlap, are empty, or are not made of whole words");
-  const Range to = range_of_call(destination, rows * destination_pitch);
-  const Range from = range_of_call(source, rows * source_pitch);
+  const Place executor = stream->place;
+  const Range to = range_of_copy(destination, rows * destination_pitch, executor);
+  const Range from = range_of_copy(source, rows * source_pitch, executor);
   const RowsShape shape{rows, width_bytes / kWordBytes, destination_pitch / kWordBytes,
                         source_pitch / kWordBytes};
-  const Place executor = stream->place;
   submit_copy(lock, to, from, bytes_of_rows(shape), stream, policy, [=, this] {
     devices_.count_moved(place_of(*from.block, from.begin * kWordBytes),
                          place_of(*to.block, to.begin * kWordBytes), rows * width_bytes);
@@ -202,6 +204,13 @@ bool World::finished(Event* event) {
   return event->mark == nullptr || event->mark->done();
 }
 
+bool World::finished(Stream* stream) {
+  const Lock lock = enter(model_.calls.query_ns);
+  devices_.check(stream->place);
+  time_.catch_up();
+  return stream->idle();
+}
+
 void World::synchronize(Event* event) {
   Lock lock = enter(model_.calls.synchronize_ns);
   devices_.check(event->place);
@@ -257,6 +266,7 @@ void World::submit_copy(Lock& lock, const Range& to, const Range& from, double b
   const bool plain = is_plain(from.block->kind) || is_plain(to.block->kind);
   for (const Range& end : {from, to}) require_known_memory(end);
   const bool staged = both_host || plain;
+  bool blit = false;
   const bool early = staged && here.kind == Place::Kind::cpu &&
                      faults_.find(Fault::Kind::early_return, name_of(here), name_of(there)) != nullptr;
   if (early) {  // the call fills the driver's internal buffer, and an engine empties it later
@@ -271,6 +281,7 @@ void World::submit_copy(Lock& lock, const Range& to, const Range& from, double b
     const int process = process_of_caller();
     const bool opened = to.block->opened_by.contains(process) || from.block->opened_by.contains(process);
     const bool engine = by_engine(here, there, static_cast<std::uint64_t>(bytes), opened, policy);
+    blit = !engine;
     Transfer transfer{engine ? Mechanism::engine : Mechanism::blit, executor, here, there, bytes};
     transfer.engine = policy.engine;
     costs_.add(*operation, transfer);
@@ -282,10 +293,37 @@ void World::submit_copy(Lock& lock, const Range& to, const Range& from, double b
   }
   operation->never_ends = kernels_.hangs(here, there);
   operation->on_end = std::move(effect);
+  if (observer_ != nullptr) observe_copy(*operation, to, from, bytes, blit);
   streams_.submit(lock, *stream, std::move(operation), true);
   if (staged && !early)
     time_.wait_until(
         lock, {[stream] { return stream->idle(); }, [&] { return "a stream of " + name_of(stream->place); }});
+}
+
+void World::observe_copy(Operation& operation, const Range& to, const Range& from, double bytes,
+                         bool by_kernel) {
+  const auto address = [](const Range& range) { return range.block->data + range.begin * kWordBytes; };
+  const auto place = [](const Range& range) { return place_of(*range.block, range.begin * kWordBytes); };
+  Observer::Copy copy{place(from),
+                      place(to),
+                      address(from),
+                      address(to),
+                      static_cast<std::uint64_t>(bytes),
+                      by_kernel,
+                      observer_->call(),
+                      0,
+                      0};
+  const auto start = std::make_shared<Picoseconds>(0);
+  operation.on_start = [this, start, before = std::move(operation.on_start)] {
+    if (before) before();
+    *start = engine_.now();
+  };
+  operation.on_end = [this, start, copy, before = std::move(operation.on_end)]() mutable {
+    if (before) before();
+    copy.start_ns = *start / 1000;
+    copy.end_ns = engine_.now() / 1000;
+    observer_->ended_copy(copy);
+  };
 }
 
 }  // namespace byteways::sim

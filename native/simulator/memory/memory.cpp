@@ -12,6 +12,24 @@ namespace {
 
 constexpr std::uint64_t kGranularity = 2 << 20;  // allocation granularity of the vendors' device memory
 
+// Blocks that are kept, though nothing uses them, so that few calls have to look for such.
+constexpr std::size_t kMostBorrowed = 64;
+
+void unmap(const Block& block) {
+  if (block.reserved_bytes != 0) munmap(block.data, block.reserved_bytes);
+}
+
+std::unique_ptr<Block> new_block(void* data, std::uint64_t bytes, Kind kind, Place owner) {
+  auto block = std::make_unique<Block>();
+  block->data = static_cast<std::byte*>(data);
+  block->bytes = bytes;
+  block->kind = kind;
+  block->owner = owner;
+  block->pages[0] = owner;
+  block->prefetched[0] = std::nullopt;
+  return block;
+}
+
 Word* words_of(const Block& block) { return reinterpret_cast<Word*>(block.data); }
 
 void drop_note(const Range& written) {
@@ -33,34 +51,46 @@ void assign(std::map<std::uint64_t, Value>& of, std::uint64_t bytes, std::uint64
 }  // namespace
 
 Memory::~Memory() {
-  for (const auto& [data, block] : blocks_) munmap(block->data, block->reserved_bytes);
+  for (const auto& [data, block] : blocks_) unmap(*block);
 }
 
 Block& Memory::allocate(Place owner, Kind kind, std::uint64_t bytes, bool real) {
-  auto block = std::make_unique<Block>();
-  block->reserved_bytes = (bytes + kGranularity - 1) / kGranularity * kGranularity;
-  void* data = mmap(nullptr, block->reserved_bytes, real ? PROT_READ | PROT_WRITE : PROT_NONE,
+  const std::uint64_t reserved = (bytes + kGranularity - 1) / kGranularity * kGranularity;
+  void* data = mmap(nullptr, reserved, real ? PROT_READ | PROT_WRITE : PROT_NONE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED)
     throw Failure(Code::out_of_memory,
                   "this machine has no addresses left for " + std::to_string(bytes) + " bytes");
-  block->data = static_cast<std::byte*>(data);
-  block->bytes = bytes;
-  block->kind = kind;
+  auto block = new_block(data, bytes, kind, owner);
+  block->reserved_bytes = reserved;
   block->number = ++made_;
-  block->owner = owner;
-  block->pages[0] = owner;
-  block->prefetched[0] = std::nullopt;
   if (!real) block->content = std::make_unique<Content>((bytes + kWordBytes - 1) / kWordBytes);
   Block& made = *block;
   blocks_[block->data] = std::move(block);
   return made;
 }
 
+Block& Memory::adopt(void* data, std::uint64_t bytes, Place owner) {
+  auto block = new_block(data, bytes, Kind::pageable, owner);
+  block->number = ++made_;
+  Block& made = *block;
+  blocks_[block->data] = std::move(block);
+  return made;
+}
+
+Block& Memory::borrow(const void* data, std::uint64_t bytes, Place owner) {
+  borrowed_.push_back(new_block(const_cast<void*>(data), bytes, Kind::pageable, owner));
+  return *borrowed_.back();
+}
+
+void Memory::drop_borrowed() {
+  if (borrowed_.size() > kMostBorrowed) borrowed_.clear();
+}
+
 void Memory::release(const void* data) {
   const auto found = blocks_.find(static_cast<const std::byte*>(data));
   if (found == blocks_.end()) throw Failure(Code::invalid, "no block of memory begins there");
-  munmap(found->second->data, found->second->reserved_bytes);
+  unmap(*found->second);
   blocks_.erase(found);
 }
 

@@ -31,7 +31,7 @@ struct Note {
 
 struct Block {
   std::byte* data = nullptr;
-  std::uint64_t bytes = 0, reserved_bytes = 0;
+  std::uint64_t bytes = 0, reserved_bytes = 0;  // reserved: 0 of memory that is the program's
   Kind kind = Kind::pageable;
   std::uint64_t number = 0;              // from 1 on, never given twice
   Place owner;                           // owner of the memory
@@ -73,9 +73,19 @@ class Memory {
   ~Memory();
   // Throws Failure (out_of_memory) when the operating system has no addresses for it.
   Block& allocate(Place owner, Kind kind, std::uint64_t bytes) {
-    return allocate(owner, kind, bytes, bytes < kRealBelowBytes);
+    return allocate(owner, kind, bytes, all_real_ || bytes < kRealBelowBytes);
   }
   Block& allocate(Place owner, Kind kind, std::uint64_t bytes, bool real);
+  // From now on every block is real, and so is what the program has of its own (adopt(), borrow()): for a
+  // program that knows nothing of the simulator and accesses its memory.
+  void make_all_real() { all_real_ = true; }
+  bool all_real() const { return all_real_; }
+  // A block over the program's own memory, until it is released: what is registered.
+  Block& adopt(void* data, std::uint64_t bytes, Place owner);
+  // The same for operations that end soon, and no block that find() knows.
+  Block& borrow(const void* data, std::uint64_t bytes, Place owner);
+  // Forgets what was borrowed, if that is much. Nothing may use it any more.
+  void drop_borrowed();
   void release(const void* data);
   std::size_t blocks() const { return blocks_.size(); }
   // Returns nullptr if the address is in no block.
@@ -112,7 +122,9 @@ class Memory {
 
  private:
   std::map<const std::byte*, std::unique_ptr<Block>> blocks_;  // by address
+  std::vector<std::unique_ptr<Block>> borrowed_;
   std::uint64_t made_ = 0;
+  bool all_real_ = false;
 };
 
 // Returns the bytes of a block's range per place, in the order of first pages.

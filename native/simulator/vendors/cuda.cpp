@@ -133,6 +133,7 @@ int Cuda::gpu_of(Context context) {
 
 using Vendor = Cuda;
 #define BYTEWAYS_TWIN(cuda, hip) cuda
+#define BYTEWAYS_TRACED(name)
 #include "simulator/vendors/gpu_twins.inc"
 
 namespace {

@@ -20,6 +20,7 @@
 #include "simulator/machine/environment.hpp"
 #include "simulator/vendors/api.hpp"
 #include "simulator/vendors/kernels.hpp"
+#include "simulator/vendors/rocprofiler.hpp"
 
 namespace byteways::sim::hip_api {
 
@@ -68,6 +69,7 @@ const Environment& environment() {
   static const Environment first(machine.model());
   static std::once_flag configured;
   std::call_once(configured, [&] { machine.configure(first.settings); });
+  rocprofiler::load_tools();
   require(!first.gpus.empty(), code::kNoDevice);
   return first;
 }
@@ -144,6 +146,7 @@ int Hip::gpu_of(int device) {
 
 using Vendor = Hip;
 #define BYTEWAYS_TWIN(cuda, hip) hip
+#define BYTEWAYS_TRACED(name) const rocprofiler::Traced traced(rocprofiler::Called::name)
 #include "simulator/vendors/gpu_twins.inc"
 
 namespace {
@@ -283,6 +286,7 @@ int hipMemGetAddressRange(void** start, std::size_t* bytes, void* data) {
 }
 
 int hipExtMallocWithFlags(void** data, std::size_t bytes, unsigned flags) {
+  BYTEWAYS_TRACED(hipExtMallocWithFlags);
   switch (flags) {
     case 0:
       return allocate(data, bytes, Kind::device);
@@ -305,6 +309,7 @@ int hipMemAdvise(const void* data, std::size_t, int advice, Device) {
 }
 
 int hipHostMalloc(void** data, std::size_t bytes, unsigned flags) {
+  BYTEWAYS_TRACED(hipHostMalloc);
   return answer([&] {
     require(data != nullptr && bytes != 0, code::kInvalidValue);
     // Near the current device, unless the caller requests its own placement.
@@ -319,7 +324,10 @@ int hipHostMalloc(void** data, std::size_t bytes, unsigned flags) {
   });
 }
 
-int hipHostFree(void* data) { return free_memory(data); }
+int hipHostFree(void* data) {
+  BYTEWAYS_TRACED(hipHostFree);
+  return free_memory(data);
+}
 
 int hipHostGetDevicePointer(void** device_data, void* data, unsigned flags) {
   return answer([&] {
@@ -349,6 +357,7 @@ int hipIpcOpenMemHandle(void** data, Handle handle, unsigned flags) {
 
 int hipMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,
                      std::size_t source_pitch, std::size_t width, std::size_t rows, int kind, Stream stream) {
+  BYTEWAYS_TRACED(hipMemcpy2DAsync);
   return answer([&] {
     require(destination != nullptr && source != nullptr && kind == Table::kCopyDefault, code::kInvalidValue);
     world().copy_rows(destination, destination_pitch, source, source_pitch, width, rows, stream_of(stream),
@@ -357,6 +366,7 @@ int hipMemcpy2DAsync(void* destination, std::size_t destination_pitch, const voi
 }
 
 int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int kind, Stream stream) {
+  BYTEWAYS_TRACED(hipMemcpyAsync);
   return answer([&] {
     require(destination != nullptr && source != nullptr, code::kInvalidValue);
     require((kind >= 0 && kind <= Table::kCopyDefault) || kind == kCopyWithoutKernel, code::kInvalidValue);
@@ -370,6 +380,7 @@ int hipMemcpyAsync(void* destination, const void* source, std::size_t bytes, int
 }
 
 int hipMemcpy(void* destination, const void* source, std::size_t bytes, int kind) {
+  BYTEWAYS_TRACED(hipMemcpy);
   return answer([&] {
     require(kind >= 0 && kind <= Table::kCopyDefault, code::kInvalidValue);
     copy_blocking(destination, source, bytes);
@@ -378,6 +389,7 @@ int hipMemcpy(void* destination, const void* source, std::size_t bytes, int kind
 
 int hipMemcpyBatchAsync(void** to, const void** from, std::size_t* sizes, std::size_t count, void*,
                         std::size_t*, std::size_t, std::size_t*, Stream stream) {
+  BYTEWAYS_TRACED(hipMemcpyBatchAsync);
   return copy_batch(to, from, sizes, count, stream, Hip::copies());
 }
 

@@ -13,6 +13,8 @@
 #include <string_view>
 
 #include "watch/clock.hpp"
+#include "watch/gpu/call_sites.hpp"
+#include "watch/gpu/overlap.hpp"
 #include "watch/gpu/records.hpp"
 #include "watch/histogram.hpp"
 #include "watch/snapshot.hpp"
@@ -29,8 +31,10 @@ constexpr const char* kSonames[] = {"libcupti.so.13", "libcupti.so.12", "libcupt
 // records and says how many.
 constexpr std::size_t kBufferBytes = 1 << 20;
 constexpr int kMostBuffers = 32;
+constexpr std::uint32_t kMostCalls = 1500;  // numbers of calls; CUPTI 13.5 has some 800 of the driver
 
 Functions cupti_functions{};
+void* subscriber = nullptr;
 pid_t process = 0;
 std::atomic<int> buffers_out{0};
 std::mutex flushing;
@@ -57,7 +61,10 @@ void complete(void* context, std::uint32_t stream, std::uint8_t* buffer, std::si
   buffers_out.fetch_sub(1);
 }
 
-void ignore(void*, std::uint32_t, std::uint32_t, const void*) {}
+void called(void*, std::uint32_t domain, std::uint32_t, const CallInfo* info) {
+  if ((domain == kDriverCalls || domain == kRuntimeCalls) && info != nullptr && info->site == kBegins)
+    remember_call(info->correlation);
+}
 
 template <class Function>
 bool resolve(void* library, Function& function, const char* name) {
@@ -66,6 +73,8 @@ bool resolve(void* library, Function& function, const char* name) {
 }
 
 bool resolve_all(void* library, Functions& found) {
+  resolve(library, found.callback_name, "cuptiGetCallbackName");
+  resolve(library, found.enable_callback, "cuptiEnableCallback");
   resolve(library, found.choose_unified_memory, "cuptiActivityConfigureUnifiedMemoryCounter");
   return resolve(library, found.get_version, "cuptiGetVersion") &&
          resolve(library, found.subscribe, "cuptiSubscribe") &&
@@ -86,8 +95,8 @@ bool subscribed(void* library, const char*& failure) {
   if (library == nullptr) return false;
   if (failure != kTaken) failure = "cupti-unusable";
   if (!resolve_all(library, found)) return false;
-  void* subscriber = nullptr;
-  const int error = found.subscribe(&subscriber, ignore, nullptr);
+  subscriber = nullptr;
+  const int error = found.subscribe(&subscriber, called, nullptr);
   if (error == kOtherSubscriber) failure = kTaken;
   if (error != kSuccess) return false;
   cupti_functions = found;
@@ -112,6 +121,22 @@ bool find_cupti(const char*& failure) {
   return false;
 }
 
+// Numbers of calls differ between versions, and so they are chosen by name: `cuMemcpyHtoDAsync_v2`,
+// `cudaMemcpyAsync_v3020`. A graph's launch is the call of its copies.
+void ask_for_calls() {
+  if (cupti_functions.callback_name == nullptr || cupti_functions.enable_callback == nullptr) return;
+  for (const std::uint32_t domain : {kDriverCalls, kRuntimeCalls})
+    for (std::uint32_t id = 1; id < kMostCalls; ++id) {
+      const char* text = nullptr;
+      if (cupti_functions.callback_name(domain, id, &text) != kSuccess || text == nullptr) continue;
+      std::string_view name(text);
+      if (!name.starts_with("cu")) continue;
+      name.remove_prefix(name.starts_with("cuda") ? 4 : 2);
+      for (const std::string_view wanted : {"Memcpy", "Memset", "GraphLaunch"})
+        if (name.starts_with(wanted)) cupti_functions.enable_callback(1, subscriber, domain, id);
+    }
+}
+
 void ask_for_records() {
   if (cupti_functions.choose_unified_memory != nullptr) {
     UnifiedMemoryChoice choices[] = {{kAllDevices, kToDevice, 0, 1},
@@ -125,6 +150,7 @@ void ask_for_records() {
   }
   for (const Kind kind : {kMemcpy, kPeerCopy, kMemset, kMemory, kSynchronisation})
     if (cupti_functions.enable(kind) != kSuccess && kind == kMemcpy) note_failure("cupti-unusable");
+  if (cupti_functions.enable(kKernel) == kSuccess) expect_kernels();
 }
 
 // By the thread of snapshots. cuptiActivityFlushPeriod() would deliver full buffers alone, and a program that
@@ -141,6 +167,7 @@ void finish() {
     const std::lock_guard lock(flushing);
     finished = true;
     cupti_functions.flush_all(1);  // also records of operations that still run
+    finish_overlaps();
   }
   save(true);
 }
@@ -168,6 +195,7 @@ extern "C" [[gnu::visibility("default")]] int InitializeInjection() {
   process = getpid();
   ask_for_records();
   collect_before_snapshots(fetch_records);
+  ask_for_calls();
   // Before the driver's own end, which was registered earlier.
   std::atexit(finish);
   return 1;

@@ -10,6 +10,7 @@ namespace byteways::watch::cupti {
 enum Kind : std::uint32_t {
   kMemcpy = 1,
   kMemset = 2,
+  kKernel = 10,  // that of kernels which may run beside each other; the other kind makes them run in turn
   kPeerCopy = 22,
   kUnifiedMemory = 25,
   kSynchronisation = 38,
@@ -39,6 +40,12 @@ struct [[gnu::packed]] Set {
   std::uint64_t bytes, start, end;
   std::uint32_t device, context, stream, correlation;
   std::uint16_t flags, memory;
+};
+
+struct [[gnu::packed]] Kernel {
+  std::uint32_t kind, not_read[3];
+  std::uint64_t start, end, not_read_either;
+  std::uint32_t device;
 };
 
 struct [[gnu::packed]] UnifiedMemory {
@@ -79,7 +86,21 @@ inline constexpr int kSuccess = 0, kOtherSubscriber = 39;
 using Request = void (*)(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records);
 using Complete = void (*)(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes,
                           std::size_t valid);
-using Callback = void (*)(void* data, std::uint32_t domain, std::uint32_t id, const void* info);
+// What a callback gets of a call of CUDA.
+struct CallInfo {
+  std::uint32_t site;  // 0: the call begins
+  const char* function;
+  const void* parameters;
+  void* returned;
+  const char* symbol;
+  void* context;
+  std::uint32_t context_number;
+  std::uint64_t* data;
+  std::uint32_t correlation;
+};
+static_assert(offsetof(CallInfo, function) == 8 && offsetof(CallInfo, correlation) == 64);
+inline constexpr std::uint32_t kBegins = 0, kDriverCalls = 1, kRuntimeCalls = 2;
+using Callback = void (*)(void* data, std::uint32_t domain, std::uint32_t id, const CallInfo* info);
 
 struct Functions {
   int (*get_version)(std::uint32_t* version);
@@ -92,6 +113,8 @@ struct Functions {
   int (*dropped)(void* context, std::uint32_t stream, std::size_t* count);
   int (*get_timestamp)(std::uint64_t* time);
   // May be missing.
+  int (*callback_name)(std::uint32_t domain, std::uint32_t id, const char** name);
+  int (*enable_callback)(std::uint32_t enable, void* subscriber, std::uint32_t domain, std::uint32_t id);
   int (*choose_unified_memory)(UnifiedMemoryChoice* choices, std::uint32_t count);
 };
 

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "watch/gpu/call_sites.hpp"
+#include "watch/gpu/overlap.hpp"
 #include "watch/histogram.hpp"
 #include "watch/names.hpp"
 
@@ -15,6 +17,7 @@ constexpr std::size_t kMostDevices = 64;
 
 std::uint32_t cupti_version = 0;
 std::int64_t offset = 0;
+bool has_kernels = false;
 std::int16_t gpus[kMostDevices];  // of this process's devices
 
 // Calls by CUpti_ActivityMemcpyKind: the driver's names, whichever API the program used.
@@ -77,6 +80,12 @@ std::int64_t duration(std::uint64_t start, std::uint64_t end) {
 
 std::int64_t at(std::uint64_t time) { return static_cast<std::int64_t>(time) + offset; }
 
+// A call of the runtime may make one of the driver: records have the numbers of both.
+std::uint16_t site_of_either(std::uint32_t call, std::uint32_t of_runtime = 0) {
+  const std::uint16_t site = site_of_call(call);
+  return site != 0 ? site : site_of_call(of_runtime);
+}
+
 void add_copy(const std::uint8_t* place) {
   const auto record = read<Copy>(place);
   std::uint64_t count = 0;
@@ -88,8 +97,15 @@ void add_copy(const std::uint8_t* place) {
   if (is_on_gpu(key.source)) key.source_gpu = gpu_of(record.device);
   if (is_on_gpu(key.destination)) key.destination_gpu = gpu_of(record.device);
   key.method = record.flags & 1 ? named(kAsynchronous, record.copy_kind) : named(kCopies, record.copy_kind);
+  key.site = site_of_either(record.correlation, record.runtime_correlation);
   key.size = record.bytes / count;
-  histogram().add(key, count, {duration(record.start, record.end)}, at(record.end));
+  Bin* const bin = histogram().add(key, count, {duration(record.start, record.end)}, at(record.end));
+  if (has_kernels) add_copy_time(record.device, record.start, record.end, bin);
+}
+
+void add_kernel(const std::uint8_t* place) {
+  const auto record = read<Kernel>(place);
+  add_kernel_time(record.device, record.start, record.end);
 }
 
 void add_peer_copy(const std::uint8_t* place) {
@@ -100,8 +116,10 @@ void add_peer_copy(const std::uint8_t* place) {
   key.source_gpu = gpu_of(record.source_device);
   key.destination_gpu = gpu_of(record.destination_device);
   key.method = number_of(record.flags & 1 ? "cuMemcpyPeerAsync" : "cuMemcpyPeer");
+  key.site = site_of_either(record.correlation);
   key.size = record.bytes;
-  histogram().add(key, 1, {duration(record.start, record.end)}, at(record.end));
+  Bin* const bin = histogram().add(key, 1, {duration(record.start, record.end)}, at(record.end));
+  if (has_kernels) add_copy_time(record.device, record.start, record.end, bin);
 }
 
 void add_set(const std::uint8_t* place) {
@@ -111,6 +129,7 @@ void add_set(const std::uint8_t* place) {
   key.destination = memory_of(record.memory);
   if (is_on_gpu(key.destination)) key.destination_gpu = gpu_of(record.device);
   key.method = number_of(record.flags & 1 ? "cuMemsetAsync" : "cuMemset");
+  key.site = site_of_either(record.correlation);
   key.size = record.bytes;
   histogram().add(key, 1, {duration(record.start, record.end)}, at(record.end));
 }
@@ -183,10 +202,14 @@ void begin_records(std::uint32_t version, std::int64_t clock_offset) noexcept {
   number_devices();
 }
 
+void expect_kernels() noexcept { has_kernels = true; }
+
 void add_record(const std::uint8_t* record) noexcept {
   switch (read<std::uint32_t>(record)) {
     case kMemcpy:
       return add_copy(record);
+    case kKernel:
+      return add_kernel(record);
     case kPeerCopy:
       return add_peer_copy(record);
     case kMemset:

@@ -6,7 +6,7 @@ import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,9 @@ from byteways.settings import copy_plan_file
 from byteways.units import parse_size
 from byteways.watch.changes import COPIES, changes_of
 from byteways.watch.folder import make_folder, read_watch_folder
+
+if TYPE_CHECKING:
+    from byteways.simulate.model import MachineModel
 
 _READ = ("byteways", "watch", "--read")
 _IMPORT_USAGE = "byteways watch --import FILE… --out FOLDER"
@@ -85,6 +88,14 @@ def watch(
     repeat: Annotated[
         int, typer.Option("--repeat", help="With --set and --try: how often each is run.", min=1, max=1000)
     ] = 3,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            "--machine",
+            help="Run it on simulated AMD GPUs: a name from `list machines` or a TOML file.",
+            metavar="MODEL",
+        ),
+    ] = None,
     page: Annotated[
         Path | None, typer.Option("--html", help="Write it as a page, too.", metavar="FILE")
     ] = None,
@@ -97,7 +108,7 @@ def watch(
     """Run a program unchanged and say what it moved, how and for how long; exit as the program does."""
     shown = WatchShown(against, page, as_json=as_json, every=every)
     changes = changes_of(settings or (), tried or (), _plan(plan, tried or ()))
-    running = memcpy is not None or len(changes) > 1
+    running = memcpy is not None or machine is not None or len(changes) > 1
     measure_s = _limit(measure, against, bool(traces))
     if traces:
         if read is not None or running:
@@ -110,7 +121,14 @@ def watch(
     if not command:
         raise BytewaysError("no command to watch", hint=WATCH_USAGE)
     memcpy_bytes = _size(memcpy) if memcpy is not None else None
-    watched = Command(program_named(command[0]), command, memcpy_bytes)
+    model = _machine_to_simulate(machine) if machine is not None else None
+    if model is not None and len(changes) > 1:
+        raise BytewaysError(
+            "--machine goes with no --set and --try",
+            cause="a program takes its own time, whatever the simulated one of its copies is",
+            hint="try changes on the machine itself",
+        )
+    watched = Command(program_named(command[0]), command, memcpy_bytes, model)
     shown.check()
     folder = out or _default_folder(watched.program)
     if len(changes) > 1:
@@ -180,6 +198,20 @@ def _import(traces: list[Path], out: Path | None, shown: WatchShown) -> int:
     shown.folder(folder)
     say(f"to see it again: {shlex.join([*_READ, str(folder)])}")
     return ExitStatus.GOOD
+
+
+def _machine_to_simulate(name: str) -> MachineModel:
+    """Returns the model of --machine. Raises BytewaysError if it has no GPUs of AMD."""
+    from byteways.simulate import load
+
+    model = load(name)
+    if model.vendor != "amd" or not model.whole("gpu.count"):
+        raise BytewaysError(
+            f"{model.name} has no AMD GPUs",
+            cause="a program is watched on a simulated machine through HIP alone",
+            hint="--machine frontier-mi250x; byteways list machines has others",
+        )
+    return model
 
 
 def _size(text: str) -> int:

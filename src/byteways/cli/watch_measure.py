@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import to_builtins
+
 from byteways.cli.terminal import say
 from byteways.errors import BytewaysError
 from byteways.units import parse_duration
@@ -60,11 +62,13 @@ def measure_program(
     from byteways.cli.watched_suite import suite_of_watched
     from byteways.plan.budget import BudgetError
     from byteways.run.conduct.conductor import Interrupted
+    from byteways.run.conduct.simulation import recorded_simulation
     from byteways.run.conduct.time_limit import TimeLimit
 
     began = time.monotonic()
     limit = TimeLimit(limit_s, began)
     own = _new_folder(folder)
+    simulation = recorded_simulation(folder, to_builtins(found.manifest))
     suite = partial(
         suite_of_watched,
         found.watched,
@@ -77,7 +81,7 @@ def measure_program(
     try:
         with limit:
             run, planned = measure_now(
-                lambda topology: suite(topology=topology), None, own, limit, options=_options(found)
+                lambda topology: suite(topology=topology), simulation, own, limit, options=_options(found)
             )
     except Interrupted as stopped:
         if limit.over:

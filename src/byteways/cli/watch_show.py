@@ -104,10 +104,12 @@ class WatchShown:
             seen = msgspec.to_builtins(found)
             return json_text({**seen, "advice": advised.to_json()} if advised else seen, indent=1)
         from byteways.cli.layout import plain
-        from byteways.explain.watched.operations import watch_table
+        from byteways.explain.watched.operations import links_table, simulation_mark, watch_table
         from byteways.explain.watched.wording_advice import advice_lines, advice_table
 
-        lines = [*plain(watch_table(found, self._every))]
+        lines = [*filter(None, [simulation_mark(found)]), *plain(watch_table(found, self._every))]
+        if links := links_table(found):
+            lines += ["", *plain(links)]
         if advised:
             table = advice_table(advised, str(self._against), every=self._every)
             lines += ["", *filter(None, [advised.simulated]), *plain(table)]

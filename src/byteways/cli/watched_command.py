@@ -11,19 +11,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from byteways import __version__
 from byteways.cli.terminal import say
 from byteways.errors import BytewaysError
+from byteways.topology.link_counters import LinkReading, begin_reading, finish_reading
 from byteways.watch.changes import ProgramChange
 from byteways.watch.copies import problems_of_copies
-from byteways.watch.folder import PROCESSES, WatchManifest, snapshot_files, write_manifest
-from byteways.watch.launching import watch_launch
+from byteways.watch.folder import (
+    PROCESSES,
+    LinkBytes,
+    WatchManifest,
+    read_snapshots,
+    snapshot_files,
+    write_manifest,
+)
+from byteways.watch.launching import WatchLaunch, watch_launch
 from byteways.watch.problems import Problem, sentence
 from byteways.watch.running import Ended, run_command
+
+if TYPE_CHECKING:
+    from byteways.simulate.model import MachineModel
 
 WATCH_USAGE = "byteways watch -- mpiexec -n 4 ./program; byteways watch --read FOLDER"
 
@@ -35,6 +46,7 @@ class Command:
     program: Path
     words: Sequence[str]  # the program's name as the user wrote it, and its arguments
     memcpy_bytes: int | None = None  # size from which memcpy and memmove are counted; None: they are not
+    model: MachineModel | None = None  # of the machine whose GPUs are simulated; None: those of this one
 
 
 def observe(
@@ -67,38 +79,104 @@ def observe(
     for problem in launch.problems:
         if problem not in known:
             say(f"warning: {sentence(problem)}")
+    manifest = _begun(command, launch, change)
+    _write(folder, manifest)
+    try:
+        ended, links = _counted(command, launch, libraries, folder)
+    except (OSError, BytewaysError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise _not_started(command.words[0], error) if isinstance(error, OSError) else error from error
+    found = problems_of_copies(folder) if change.plan is not None else []
+    for problem in found:
+        if problem not in known:
+            say(f"warning: {sentence(problem)}")
+    launch.problems += found
+    _finish(folder, msgspec.structs.replace(manifest, links=links), ended, command.model)
+    return ended, launch.problems
+
+
+def _begun(command: Command, launch: WatchLaunch, change: ProgramChange) -> WatchManifest:
+    """Returns the manifest of a program that has not run yet."""
+    from byteways.run.conduct.simulation import Simulation
+
     options: dict[str, str | int | bool] = {"collectors": ",".join(launch.collectors)}
     if command.memcpy_bytes is not None:
         options["memcpy_bytes"] = command.memcpy_bytes
     if change.name:
         options["change"] = change.name
-    manifest = WatchManifest(
+    return WatchManifest(
         version=__version__,
         command=[*command.words],
         host=platform.node(),
         started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         options=options,
         problems=launch.problems,
+        simulated=command.model is not None,
+        machine_model=Simulation(command.model).to_json() if command.model else None,
     )
-    _write(folder, manifest)
+
+
+def _counted(
+    command: Command, launch: WatchLaunch, libraries: Path, folder: Path
+) -> tuple[Ended, list[LinkBytes]]:
+    """Runs a command to its end, between two readings of the counters of links. Raises as _run() does."""
+    first, started_ns = begin_reading(), time.monotonic_ns()
     try:
-        ended = run_command(command.program, [*command.words], launch.environment)
-    except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise _not_started(command.words[0], error) from error
-    found = problems_of_copies(folder) if change.plan is not None else []
-    for problem in found:
-        if problem not in known:
-            say(f"warning: {sentence(problem)}")
-    launch.problems += found
-    _finish(folder, manifest, ended)
-    return ended, launch.problems
+        ended = _run(command, launch, libraries)
+        before = finish_reading(first)
+    finally:
+        if first is not None:
+            first.end()
+    used = _used_gpus(folder) if before else set()
+    after = finish_reading(begin_reading()) if used else None
+    return ended, link_bytes(before, after, used, started_ns) if before and after else []
 
 
-def _finish(folder: Path, manifest: WatchManifest, ended: Ended) -> None:
+def _used_gpus(folder: Path) -> set[str]:
+    watched, _ = read_snapshots(snapshot_files(folder) if (folder / PROCESSES).is_dir() else [])
+    devices = {end.device for one in watched.bins for end in (one.source, one.destination)}
+    return {device for device in devices if device and device.startswith("gpu")}
+
+
+def link_bytes(before: LinkReading, after: LinkReading, gpus: set[str], started_ns: int) -> list[LinkBytes]:
+    """Returns what went over the links of GPUs between two readings."""
+
+    def more(old: int | None, new: int | None) -> int | None:
+        return None if old is None or new is None or new < old else new - old
+
+    times = before.at_ns - started_ns, after.at_ns - started_ns
+    found = []
+    for (gpu, link), (sent, received) in sorted(after.counters.items()):
+        if gpu in gpus and (gpu, link) in before.counters:
+            old_sent, old_received = before.counters[gpu, link]
+            moved = more(old_sent, sent), more(old_received, received)
+            found.append(LinkBytes(gpu, link, *moved, *times))
+    return found
+
+
+def _run(command: Command, launch: WatchLaunch, libraries: Path) -> Ended:
+    """Runs a command to its end. Raises OSError, or BytewaysError without a folder for temporary files."""
+    if command.model is None:
+        return run_command(command.program, [*command.words], launch.environment)
+    from byteways.run.shared.simulator import SIMULATOR_LIBRARY
+    from byteways.safe_folders import temporary_folder
+    from byteways.simulate import sheet
+    from byteways.watch.simulated import simulate_gpus
+
+    with temporary_folder() as folder:
+        simulate_gpus(launch, folder, libraries / SIMULATOR_LIBRARY, sheet(command.model))
+        return run_command(command.program, [*command.words], launch.environment)
+
+
+def _finish(folder: Path, manifest: WatchManifest, ended: Ended, model: MachineModel | None) -> None:
     """Completes the manifest."""
-    topology, problems = _topology()
-    files = [file.name for file in snapshot_files(folder)] if (folder / PROCESSES).is_dir() else []
+    topology, problems = _topology(model)
+    paths = snapshot_files(folder) if (folder / PROCESSES).is_dir() else []
+    if model is not None:
+        watched, _ = read_snapshots(paths)
+        if not any("hip" in process.collectors for process in watched.processes):
+            problems.append(Problem("hip-unused"))
+    files = [file.name for file in paths]
     complete = msgspec.structs.replace(
         manifest,
         duration_ns=ended.duration_ns,
@@ -111,11 +189,15 @@ def _finish(folder: Path, manifest: WatchManifest, ended: Ended) -> None:
     _write(folder, complete)
 
 
-def _topology() -> tuple[dict[str, Any] | None, list[Problem]]:
+def _topology(model: MachineModel | None) -> tuple[dict[str, Any] | None, list[Problem]]:
     """Returns the machine as run.json has it; it never fails the command."""
-    from byteways.topology.discovery import discover
-
     try:
+        if model is not None:
+            from byteways.simulate.topology import topology_of
+
+            return topology_of(model).to_json(), []
+        from byteways.topology.discovery import discover
+
         return discover().to_json(), []
     except (BytewaysError, OSError, ValueError) as error:
         return None, [Problem("topology-unknown", str(error))]

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from byteways.explain.watched.advice import Advice
-from byteways.explain.watched.operations import watch_table
+from byteways.explain.watched.operations import links_table, simulation_mark, watch_table
 from byteways.explain.watched.pictures import size_chart, time_chart
 from byteways.explain.watched.wording_advice import advice_lines, advice_table
 from byteways.report.simple_page import SimplePage, simple_page
@@ -38,13 +38,15 @@ def watched_page(found: WatchFolder, advised: Advice | None, name: str) -> str:
         SimplePage(
             "watch",
             f"What {named or 'a program'} moved",
-            tuple(filter(None, [advised.simulated if advised else ""])),
+            tuple(
+                dict.fromkeys(filter(None, [simulation_mark(found), advised.simulated if advised else ""]))
+            ),
             f"{processes} process{'es' * (processes != 1)}"
             + (f", {format_duration(seconds)}" if seconds else "")
             + (f", on {found.manifest.host}" if found.manifest.host else ""),
             tuple(notes),
             "Operations",
-            (*tables, watch_table(found, True)),
+            (*tables, watch_table(found, True), *filter(None, [links_table(found)])),
             tuple(chart for chart in charts if chart is not None),
             "What it gains" if advised else "What was not seen",
         )

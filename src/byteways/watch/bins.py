@@ -74,7 +74,7 @@ class Process(msgspec.Struct, frozen=True, omit_defaults=True):
     program: str  # name of the executable
     rank: int | None = None  # in the world's communicator; None: no MPI
     ranks: int | None = None  # of the world's communicator
-    collectors: list[str] = []  # what watched it: mpi, cuda, nccl, memcpy
+    collectors: list[str] = []  # what watched it: mpi, cuda, nccl, hip, memcpy
     duration_ns: int | None = None  # from its first operation to its last snapshot
     ended: bool = True  # False: killed or still running, the last snapshot is what it left
     lost: int = 0  # operations that a collector could not record

@@ -31,6 +31,17 @@ WATCH_SCHEMA = 1
 MOST_SNAPSHOT_BYTES = 16 << 20
 
 
+class LinkBytes(msgspec.Struct, frozen=True):
+    """What the counters of a GPU's links have seen between two readings, whoever moved the bytes."""
+
+    device: str
+    link: str  # nvlink: all its links to other GPUs; pcie
+    sent_bytes: int | None  # None: the driver has no such counter
+    received_bytes: int | None
+    from_ns: int  # of the first reading, since the command's start
+    to_ns: int  # of the last
+
+
 class WatchManifest(msgspec.Struct, frozen=True, kw_only=True):
     """What was watched. No environment variables: they may have secrets."""
 
@@ -46,6 +57,9 @@ class WatchManifest(msgspec.Struct, frozen=True, kw_only=True):
     processes: list[str] = []  # files of snapshots
     problems: list[Problem] = []
     topology: dict[str, Any] | None = None  # as in run.json
+    links: list[LinkBytes] = []  # of the GPUs of this host that its processes used
+    simulated: bool = False  # GPUs were those of the simulator; its times are not measured
+    machine_model: dict[str, Any] | None = None  # of a simulated machine, as in run.json
 
 
 class Snapshot(msgspec.Struct, frozen=True):

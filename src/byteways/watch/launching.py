@@ -21,6 +21,8 @@ CUPTI_VARIABLE = "BYTEWAYS_WATCH_CUPTI"
 _INJECTION = "CUDA_INJECTION64_PATH"
 #: By which NCCL, from 2.27 on with this interface, and RCCL load a profiler (NCCL's environment variables).
 _PLUGIN = "NCCL_PROFILER_PLUGIN"
+#: By which HIP's runtime loads tools of rocprofiler-sdk, several beside each other (rocprofiler-register).
+_TOOLS = "ROCP_TOOL_LIBRARIES"
 #: The libraries beside the native core.
 MPI_COLLECTOR = "byteways_watch_mpi.so"
 MEMCPY_COLLECTOR = "byteways_watch_memcpy.so"
@@ -28,6 +30,8 @@ GPU_COLLECTOR = "byteways_watch.so"
 
 #: What LD_PRELOAD splits its value at (ld.so(8)).
 _SEPARATORS = re.compile(r"[ :]")
+#: What rocprofiler-register splits the names of tools at.
+_TOOL_SEPARATORS = re.compile(r"[ :,]")
 
 
 @dataclass
@@ -76,7 +80,7 @@ def watch_launch(
 
 
 def _inject(launch: WatchLaunch, library: Path, cupti: Sequence[Path]) -> None:
-    """Lets CUDA's driver and NCCL load the collector, unless another tool is to be loaded."""
+    """Lets CUDA's driver, NCCL and HIP load the collector; the first two load one tool alone."""
     launch.environment[CUPTI_VARIABLE] = ":".join(map(str, cupti))
     for variable, collector, problem in (
         (_INJECTION, "cuda", "cuda-injection-taken"),
@@ -88,6 +92,11 @@ def _inject(launch: WatchLaunch, library: Path, cupti: Sequence[Path]) -> None:
         else:
             launch.environment[variable] = str(library)
             launch.collectors.append(collector)
+    tools = [one for one in _TOOL_SEPARATORS.split(launch.environment.get(_TOOLS, "")) if one]
+    if not _TOOL_SEPARATORS.search(str(library)):
+        tools += [str(library)] if str(library) not in tools else []
+        launch.environment[_TOOLS] = ":".join(tools)
+        launch.collectors.append("hip")
 
 
 def _preload(launch: WatchLaunch, program: Path, added: list[Path]) -> None:

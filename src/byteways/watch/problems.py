@@ -39,6 +39,11 @@ WATCH_PROBLEMS: Mapping[str, str] = {
     "cupti-unusable": "CUPTI could not be used: GPU copies were not seen",
     "cupti-taken": "another profiler had taken CUPTI in {}: its GPU copies were not seen",
     "cupti-dropped": "CUPTI dropped records of the GPU in {}",
+    "rocprofiler-missing": "rocprofiler-sdk did not show itself in {}: copies of AMD GPUs were not seen",
+    "rocprofiler-unusable": "rocprofiler-sdk could not be used in {}: copies of AMD GPUs were not seen",
+    "rocprofiler-dropped": "rocprofiler-sdk dropped records of the GPU in {}",
+    "hip-unused": "no process used HIP through the simulated runtime: programs that are linked with a path "
+    "to another HIP (DT_RPATH) load that one",
     "copies-unused": "no copy was made by the plan: the program imports no PyTorch, or has no large copies "
     "between pinned memory and a GPU in the thread that imports it",
     "copies-failed": "copies were PyTorch's own: {}",

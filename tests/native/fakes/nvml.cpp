@@ -114,6 +114,9 @@ static void answer(Field* f) {
     case 138:
       f->v.l = 3;
       break;
+    case 197:
+      f->v.l = 1 << 20;
+      break;
     default:
       f->status = 3;
   }

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+import msgspec
+
 from byteways.explain.display.table import Table
+from byteways.record.simulation_mark import mark_of
 from byteways.units import format_duration, format_size, short_time
 from byteways.watch.bins import Bin, End, Process
 from byteways.watch.folder import WatchFolder
@@ -13,9 +16,18 @@ from byteways.watch.folder import WatchFolder
 #: Rows without --all.
 MOST_WATCH_ROWS = 15
 _HEADINGS = ("what", "method", "size", "from → to", "count", "bytes", "time", "share")
-_NUMERIC = (4, 5, 6, 7)
+_NUMERIC = (4, 5, 6, 7, 8)
+#: A column where it was observed: the part of the time that passed while kernels ran on the device.
+_OVERLAP = "beside kernels"
+#: Links that have counters.
+LINK_NAMES = {"nvlink": "NVLink", "pcie": "PCIe"}
 #: Sizes of one row differ by less than this factor, as a power of two.
 _ROW_BITS = 10
+
+
+def simulation_mark(found: WatchFolder) -> str:
+    """Returns the line above what happened on simulated GPUs; empty: nothing is simulated."""
+    return mark_of(msgspec.to_builtins(found.manifest))
 
 
 def watch_table(found: WatchFolder, every: bool) -> Table:
@@ -27,10 +39,33 @@ def watch_table(found: WatchFolder, every: bool) -> Table:
     total = sum(one.time_ns or 0 for one in found.watched.bins)
     order = sorted(groups.items(), key=lambda item: (-_time(item[1]), item[0]))
     shown = order if every else order[:MOST_WATCH_ROWS]
-    rows = tuple(_row(what, method, ends, bins, total) for (what, method, ends, _), bins in shown)
+    overlaps = any(one.overlap_ns is not None for one in found.watched.bins)
+    rows = tuple(
+        _row(what, method, ends, bins, total) + ((_overlap(bins),) if overlaps else ())
+        for (what, method, ends, _), bins in shown
+    )
     left = len(order) - len(shown)
     title = _title(found) + (f"; {left} rows more: --all" if left else "")
-    return Table(title, _HEADINGS, rows, _NUMERIC)
+    headings = (*_HEADINGS, _OVERLAP) if overlaps else _HEADINGS
+    return Table(title, headings, rows, tuple(at for at in _NUMERIC if at < len(headings)))
+
+
+def links_table(found: WatchFolder) -> Table | None:
+    """Returns what the links of the GPUs that the program used have seen; None: no counter was read."""
+    links = found.manifest.links
+    if not links:
+        return None
+    rows = tuple(
+        (
+            one.device,
+            LINK_NAMES.get(one.link, one.link),
+            *("–" if size is None else format_size(size) for size in (one.sent_bytes, one.received_bytes)),
+        )
+        for one in links
+    )
+    seconds = format_duration((links[0].to_ns - links[0].from_ns) / 1e9)
+    title = f"Counters of the links of these GPUs, with the bytes of all programs, {seconds}"
+    return Table(title, ("GPU", "link", "sent", "received"), rows, (2, 3))
 
 
 def _row(what: str, method: str, ends: str, bins: Sequence[Bin], total_ns: int) -> tuple[str, ...]:
@@ -47,6 +82,13 @@ def _row(what: str, method: str, ends: str, bins: Sequence[Bin], total_ns: int) 
         short_time(time_ns) if timed else "–",
         f"{100 * time_ns / total_ns:.1f} %" if timed and total_ns else "–",
     )
+
+
+def _overlap(bins: Sequence[Bin]) -> str:
+    """Returns the part of the time that passed while kernels ran, of the bins for which it was observed."""
+    known = [one for one in bins if one.overlap_ns is not None and one.time_ns]
+    whole = sum(one.time_ns or 0 for one in known)
+    return f"{100 * sum(one.overlap_ns or 0 for one in known) / whole:.0f} %" if whole else "–"
 
 
 def _time(bins: Sequence[Bin]) -> int:
@@ -77,7 +119,8 @@ def _end(end: End) -> str:
 def _title(found: WatchFolder) -> str:
     processes = found.watched.processes
     seconds = (found.manifest.duration_ns or 0) / 1e9
-    lasted = f", {format_duration(seconds)}" if seconds else ""
+    # A simulated program's own time has nothing to do with those of its copies.
+    lasted = f", {format_duration(seconds)}" if seconds and not found.manifest.simulated else ""
     return f"What {_count(processes)} moved{lasted}"
 
 
