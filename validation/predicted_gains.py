@@ -35,6 +35,7 @@ from typing import Any
 
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part
+from byteways.explain.watched.expected import ComparedBins, contention_of
 from byteways.explain.watched.figures import Figures
 from byteways.explain.watched.trials import ProgramRun, moving_ns, tried
 from byteways.record.run_folder import RunFolder
@@ -200,16 +201,9 @@ def _of_variant(program: WatchedProgram, folder: Path, repeat: int, measure: str
     ratio = None
     if plain and changed:
         taken, own_ns = plain
-        busy = min(taken, own_ns.value)
-        values = [
-            1 + busy / taken * (after / before - 1)
-            for after, before in (
-                (changed[1].value, own_ns.value),
-                (changed[1].low, own_ns.high),
-                (changed[1].high, own_ns.low),
-            )
-        ]
-        ratio = {"value": values[0], "low": min(values), "high": max(values)}
+        compared = ComparedBins(taken, own_ns, changed[1])
+        low, value, high = compared.scales(contention_of([compared]))
+        ratio = {"value": value, "low": low, "high": high}
     found = next(one for one in tried(runs) if one.change)
     return Pair(program.name, "its variant", gain(ratio), gain(found.to_json()["moving_ratio"]))
 

@@ -55,7 +55,7 @@ class _Sums:
 
 
 @dataclass
-class _Compared:
+class ComparedBins:
     """Bins with their times in the program and, as it is and changed, in the run, in ns."""
 
     taken: float = 0.0
@@ -117,7 +117,7 @@ def _expected(
     environment = " ".join(f"{name}={value}" for name, value in sorted(change.variables.items()))
     sums = _Sums()
     # What a process waits for together is one: its time cannot be told from that of the others.
-    groups: dict[tuple[int, int], _Compared] = defaultdict(_Compared)
+    groups: dict[tuple[int, int], ComparedBins] = defaultdict(ComparedBins)
     shared = {each.process for each in watched.bins if is_nonblocking(each) and time_of(each) is not None}
     for place, (each, time_ns) in enumerate(zip(watched.bins, taken, strict=True)):
         if not time_ns or communication_ns(each) is None or (is_wait(each) and each.process in shared):
@@ -131,7 +131,7 @@ def _expected(
             sums.add(time_ns, 1.0, 1.0, 1.0)
             continue
         groups[each.process, -1 if is_nonblocking(each) else place].add(time_ns, plain, changed)
-    factor = _contention([*groups.values()])
+    factor = contention_of([*groups.values()])
     for group in groups.values():
         sums.add(group.taken, *group.scales(factor))
     known = 1 - sums.unknown / sums.taken if sums.taken else 0.0
@@ -141,7 +141,7 @@ def _expected(
     return ExpectedRatio(Part(value, low, high), known)
 
 
-def _contention(groups: Sequence[_Compared]) -> float:
+def contention_of(groups: Sequence[ComparedBins]) -> float:
     """Returns the factor of contention, at least 1."""
     whole = sum(one.plain.value for one in groups)
     factors = [
