@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "watch"
 #: Where `make develop` puts the wheels of MPICH and Open MPI.
 WHEELS = ROOT / ".venv" / "mpi"
+#: Programs of EXAMPLES that need an MPI and nothing else.
+BUILT = ("halo", "particles", "fields", "gradients")
 #: Copies 64 MiB between two buffers of the C library, 60 times.
 _COPIES = """
 import ctypes

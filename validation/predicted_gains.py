@@ -40,7 +40,7 @@ from byteways.explain.watched.figures import Figures
 from byteways.explain.watched.trials import ProgramRun, moving_ns, tried
 from byteways.record.run_folder import RunFolder
 from byteways.watch.folder import read_watch_folder
-from gain_pairs import EXAMPLES, WHEELS, WatchedProgram, programs
+from gain_pairs import BUILT, EXAMPLES, WHEELS, WatchedProgram, programs
 
 #: Points by which a predicted and a realised gain may differ, and to which a realised one must be known.
 WITHIN = 0.10
@@ -103,12 +103,12 @@ def build(folder: Path) -> dict[tuple[str, str], Path]:
         if not (prefix / "bin/mpiexec").exists():
             continue
         [library] = (prefix / "lib").glob("libmpi.so.*")
-        for source in sorted(EXAMPLES.glob("*.c")):
-            program = folder / f"{source.stem}-{mpi}"
-            command = ["gcc", "-O2", f"-I{prefix / 'include'}", source, library]
+        for name in BUILT:
+            program = folder / f"{name}-{mpi}"
+            command = ["gcc", "-O2", f"-I{prefix / 'include'}", EXAMPLES / f"{name}.c", library]
             command += [f"-Wl,-rpath,{library.parent}", "-o", program]
             subprocess.run([str(word) for word in command], check=True)
-            built[source.stem, mpi] = program
+            built[name, mpi] = program
     return built
 
 
