@@ -19,6 +19,7 @@ from tests.native import simulated as toy
 from tests.native.simulated_ranks import Machine
 
 LL_STEP_NS, SIMPLE_STEP_NS, CALL_NS = 900.0, 2100.0, 1000.0
+FURTHER_LAUNCH_PART, FURTHER_CALL_NS, CLOCK_NS = 0.4, 30.0, 20.0
 #: Where a message takes as long by either protocol: LL sends twice the bytes.
 AS_GOOD = int((SIMPLE_STEP_NS - LL_STEP_NS) * 1e-9 * toy.RATES["kernel-peer-write"])
 BYTE, UNSIGNED64, SUM = 1, 5, 0
@@ -172,7 +173,41 @@ def test_a_group_is_one_launch_on_a_stream() -> None:
         return ranks.machine.ranks(2, body)
 
     (one, four), _ = toy.apart(scene)
-    assert four - one < 10e3
+    assert FURTHER_CALL_NS <= (four - one) / 3 < 1000
+
+
+def test_one_thread_pays_each_further_launch_of_a_group_in_part() -> None:
+    """Catches launches of one thread on several GPUs that each take the time of a whole call, or none."""
+
+    def host_ns(gpus: int) -> int:
+        machine = Machine(toy.amd())
+        library = machine.library
+        unique = UniqueId()
+        assert library.ncclGetUniqueId(ctypes.byref(unique)) == 0
+
+        def body(_: int) -> int:
+            ends = []
+            assert library.ncclGroupStart() == 0
+            for gpu in range(gpus):
+                data, comm, stream = machine.device(gpu, toy.MIB), ctypes.c_void_p(), ctypes.c_void_p()
+                assert library.ncclCommInitRank(ctypes.byref(comm), gpus, unique, gpu) == 0
+                assert library.hipStreamCreateWithFlags(ctypes.byref(stream), 1) == 0
+                ends.append((data, comm, stream))
+            assert library.ncclGroupEnd() == 0
+            begin = machine.now()
+            assert library.ncclGroupStart() == 0
+            for data, comm, stream in ends:
+                at = [ctypes.c_void_p(data)] * 2
+                assert library.ncclAllReduce(*at, ctypes.c_size_t(1), UNSIGNED64, SUM, comm, stream) == 0
+            assert library.ncclGroupEnd() == 0
+            return machine.now() - begin
+
+        (took,) = machine.ranks(1, body)
+        assert isinstance(took, int), took
+        return took
+
+    one, two = toy.apart(lambda: host_ns(1)), toy.apart(lambda: host_ns(2))
+    assert two - one == pytest.approx(FURTHER_LAUNCH_PART * CALL_NS + CLOCK_NS)
 
 
 @pytest.mark.parametrize("call", ["allreduce", "send", "receive"])
