@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -362,3 +363,44 @@ def test_a_window_is_registered_and_named() -> None:
     windows = toy.apart(lambda: scene({"registration": "window"}))
     assert buffers["verified"] and windows["verified"], windows["reason"]
     assert "windows" in windows["engine_evidence"] and "windows" not in buffers["engine_evidence"]
+
+
+def put_outcome(pattern: str, size: int, simulator: str = "", **overrides: Any) -> dict[str, Any]:
+    """What SimulatedRanks answers of puts between two GPUs with windows."""
+    ends = [Buffer(f"gpu{rank}", "xccl", rank=rank) for rank in range(2)]
+    flows = (Flow(ends[0], ends[1], "gpu0"), Flow(ends[1], ends[0], "gpu1"))
+    case = Case("xccl-put", pattern, flows[: 2 if pattern == "bidirectional" else 1], size, "warm")
+    ranks = SimulatedRanks(simulator or simulator_path(), toy.nvidia(**overrides))
+    return dict(ranks.measure(asked(case, precision=0.05, key=3)).outcome)
+
+
+@pytest.mark.parametrize("pattern", ["unidirectional", "bidirectional"])
+def test_a_put_stores_into_the_window_of_another_rank(pattern: str) -> None:
+    """Catches bytes that arrive elsewhere, and a receiver that goes on before its signal."""
+    outcome = toy.apart(lambda: put_outcome(pattern, 4 * toy.KIB))
+    assert outcome["status"] == "measured", outcome["reason"]
+    assert outcome["verified"]
+    assert outcome["evidence"]["call"] == "ncclPutSignal"
+    assert "windows" in outcome["engine_evidence"]
+
+
+def test_copy_engines_carry_puts() -> None:
+    """Catches puts within a host that take the rate of the ranks' kernels: NCCL takes copy engines."""
+    size = 64 * toy.MIB
+    plain, slow = (
+        toy.apart(lambda part=part: put_outcome("unidirectional", size, xccl__simple_efficiency=part))
+        for part in (1.0, 0.25)
+    )
+    assert slow["time_ns"]["median"] == pytest.approx(plain["time_ns"]["median"], rel=1e-6)
+    rate = toy.RATES["engine-peer-write"]
+    assert plain["time_ns"]["median"] == pytest.approx(size / rate * 1e9, rel=0.2)
+
+
+def test_a_library_without_one_sided_calls_is_named(tmp_path: Path) -> None:
+    """Catches a crash, or a failure that counts against the GPUs, where NCCL is older than 2.29."""
+    older = tmp_path / "libolder.so"
+    whole = Path(simulator_path()).read_bytes()
+    older.write_bytes(whole.replace(b"\0ncclPutSignal\0", b"\0ncclPutAbsent\0"))
+    outcome = toy.apart(lambda: put_outcome("unidirectional", 4 * toy.KIB, simulator=str(older)))
+    assert (outcome["status"], outcome["reason_code"]) == ("failed", "unavailable")
+    assert outcome["reason_fields"] == {"call": "ncclPutSignal", "error": "library"}
