@@ -1,8 +1,9 @@
 """How good the machine models are between ranks: messages and collectives of MPI, NCCL and RCCL.
 
 Aims, for the held-out values of all machines together: of bandwidths of 1 MiB and more, median error at most
-10 %, 90th percentile at most 25 %; of times of one operation, of any size, median error at most 20 %. A model
-may have at most a quarter as many numbers fitted to such values as there are fitted values.
+10 %, 90th percentile at most 25 %; of times of one operation, of any size, median error at most 10 %, 90th
+percentile at most 35 %. A model may have at most a quarter as many numbers fitted to such values as there are
+fitted values.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from published_values import FITTED, HELD_OUT
 if TYPE_CHECKING:
     from model_error import Prediction
 
-BANDWIDTH_MEDIAN_AIM, BANDWIDTH_P90_AIM, TIME_MEDIAN_AIM = 0.10, 0.25, 0.20
+BANDWIDTH_MEDIAN_AIM, BANDWIDTH_P90_AIM = 0.10, 0.25
+TIME_MEDIAN_AIM, TIME_P90_AIM = 0.10, 0.35
 #: Of fitted values for each fitted number.
 VALUES_FOR_A_NUMBER = 4
 #: Programs between ranks, as sources of fitted numbers name them.
@@ -79,15 +81,21 @@ def _percentile_90(errors: Sequence[float]) -> float | None:
     return statistics.quantiles(errors, n=10, method="inclusive")[-1] if len(errors) > 1 else None
 
 
+def missed(found: Sequence[Messages]) -> list[str]:
+    """Fields whose aims all machines together do not reach."""
+    aims = {
+        "bandwidth_median": BANDWIDTH_MEDIAN_AIM,
+        "bandwidth_p90": BANDWIDTH_P90_AIM,
+        "time_median": TIME_MEDIAN_AIM,
+        "time_p90": TIME_P90_AIM,
+    }
+    every = found[-1:]
+    return [name for name, aim in aims.items() for one in every if (getattr(one, name) or 0) > aim]
+
+
 def good(found: Sequence[Messages]) -> bool:
     """Whether all machines together reach the aims."""
-    every = found[-1:]
-    return all(
-        (one.bandwidth_median or 0) <= BANDWIDTH_MEDIAN_AIM
-        and (one.bandwidth_p90 or 0) <= BANDWIDTH_P90_AIM
-        and (one.time_median or 0) <= TIME_MEDIAN_AIM
-        for one in every
-    )
+    return not missed(found)
 
 
 def print_table(found: Sequence[Messages]) -> None:
@@ -104,10 +112,11 @@ def print_table(found: Sequence[Messages]) -> None:
             f"{_percent(one.bandwidth_median):>9}{_percent(one.bandwidth_p90):>9}  {one.times:6}"
             f"{_percent(one.time_median):>9}{_percent(one.time_p90):>9}"
         )
+    verdict = f"MISSED: {', '.join(missed(found))}" if missed(found) else "met"
     print(
         f"\naims over all: bandwidths of 1 MiB and more median {_percent(BANDWIDTH_MEDIAN_AIM)}, "
-        f"90th percentile {_percent(BANDWIDTH_P90_AIM)}; times median {_percent(TIME_MEDIAN_AIM)}: "
-        f"{'met' if good(found) else 'MISSED'}"
+        f"90th percentile {_percent(BANDWIDTH_P90_AIM)}; times median {_percent(TIME_MEDIAN_AIM)}, "
+        f"90th percentile {_percent(TIME_P90_AIM)}: {verdict}"
     )
 
 

@@ -72,6 +72,7 @@ ALIASES: Mapping[str, tuple[Alias, ...]] = {
         _row("ucx-put", "ucp_put_nbx", "UCX"),
         _row("ucx-get", "ucp_get_nbx", "UCX"),
         _row("xccl", "NCCL RCCL ncclSend ncclRecv", "NCCL, RCCL"),
+        _row("xccl-put", "ncclPutSignal", "NCCL"),
         _row("pointer-chase", "chase multichase lat_mem_rd", "multichase, lmbench"),
         _row("ping-pong", "pingpong", COMMON_USAGE),
         _row("launch", "cudaLaunchKernel", CUDA),

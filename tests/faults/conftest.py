@@ -50,7 +50,7 @@ def conduct(tmp_path: Path) -> Callable[..., list[Record]]:
         folder.mkdir(exist_ok=True)
         watcher = options.pop("watcher", None) or Watcher()
         options.setdefault("deadline", lambda planned, first: TIMEOUT_S)
-        topology = Topology("test", (Device("cpu0", "cpu", "fake"),))
+        topology = options.pop("topology", None) or Topology("test", (Device("cpu0", "cpu", "fake"),))
         with Journal(folder) as journal:
             conductor = Conductor(journal, topology, 1, watcher, command=FAKE, **options)
             try:

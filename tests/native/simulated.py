@@ -144,6 +144,8 @@ _MPI = {
     "gpu_aware": 1,
     "ipc_by_engine": 1,
     "core_reductions": 0,
+    "shared_cell_bytes": 0,
+    "kernel_reductions_from_bytes": 0,
 }
 _XCCL = {
     "channels": 4,
@@ -151,6 +153,8 @@ _XCCL = {
     "simple_step_ns": 2100.0,
     "ll128_step_ns": 0.0,
     "call_ns": 1000.0,
+    "further_launch_part": 0.4,
+    "further_call_ns": 30.0,
     "ll_efficiency": 1.0,
     "simple_efficiency": 1.0,
 }

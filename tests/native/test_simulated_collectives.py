@@ -82,7 +82,12 @@ def play_collectives(machine: Machine, rank: int, size: int, element: int, count
     return wrong
 
 
+#: A library that broadcasts by memory that all ranks read, and sums in buffers of its own.
+OWN = {"mpi__shared_cell_bytes": 256, "mpi__kernel_reductions_from_bytes": 8 * toy.KIB}
+
+
 @pytest.mark.parametrize("size", [2, 3, 4, 8])
+@pytest.mark.parametrize("library", [{}, OWN], ids=["textbook", "own"])
 @pytest.mark.parametrize(
     ("element", "count", "on"),
     [
@@ -91,14 +96,17 @@ def play_collectives(machine: Machine, rank: int, size: int, element: int, count
         (BYTE, 9001, "host"),
         (UNSIGNED64, 1, "host"),
         (FLOAT, 5, "gpu"),
+        (FLOAT, 1001, "gpu"),
         (FLOAT, 3001, "gpu"),
     ],
 )
-def test_collectives_leave_the_right_elements(size: int, element: int, count: int, on: str) -> None:
+def test_collectives_leave_the_right_elements(
+    size: int, library: dict[str, int], element: int, count: int, on: str
+) -> None:
     """Catches an element that is missed, added twice, or in another rank's place."""
 
     def scene() -> list[Any]:
-        machine = Machine(toy.amd())
+        machine = Machine(toy.amd(**library))
         return machine.ranks(size, lambda rank: play_collectives(machine, rank, size, element, count, on))
 
     assert toy.apart(scene) == [[]] * size
@@ -172,6 +180,55 @@ def test_a_slow_link_slows_down_a_collective() -> None:
     half = toy.apart(lambda: scene({"faults__0": "slow:gpu0-gpu1:0.5"}))
     staged = toy.apart(lambda: scene({"faults__0": "down:gpu0-gpu1"}))
     assert all(1.2 * a < b < c for a, b, c in zip(whole, half, staged, strict=True))
+
+
+def second_call_ns(name: str, size: int, on: str, ranks: int, **overrides: Any) -> list[int]:
+    """What the second call of a collective takes each rank, all ranks having come to it."""
+    machine = Machine(toy.amd(**overrides))
+
+    def body(rank: int) -> int:
+        data = machine.device(rank % 2, size) if on == "gpu" else machine.host(size)
+        rooted = [0] if name == "broadcast" else []
+        ends = [data] if name == "broadcast" else [None, data]
+        for _ in range(2):
+            machine.barrier()
+            begin = machine.now()
+            machine.call(name, *ends, size // 4, FLOAT, *rooted, machine.world)
+        return machine.now() - begin
+
+    return machine.ranks(ranks, body)
+
+
+def test_a_short_broadcast_is_one_write_that_all_read() -> None:
+    """Catches a broadcast in shared memory that costs a message for each rank or level of a tree."""
+    cells = {"mpi__shared_cell_bytes": 256}
+
+    def broadcast_ns(size: int, ranks: int, **library: Any) -> list[int]:
+        return list(toy.apart(lambda: second_call_ns("broadcast", size, "host", ranks, **library)))
+
+    two, eight = broadcast_ns(64, 2, **cells), broadcast_ns(64, 8, **cells)
+    assert eight[0] == pytest.approx(two[0], abs=2 * CLOCK_NS)
+    assert max(broadcast_ns(64, 8)) > max(eight) + SEND_NS
+    assert broadcast_ns(512, 8, **cells) == broadcast_ns(512, 8)
+
+
+@pytest.mark.parametrize(
+    ("kib", "variable", "by_kernel"), [(64, "1", False), (256, "1", True), (256, "0", False)]
+)
+def test_short_reductions_of_device_memory_need_no_kernel(kib: int, variable: str, by_kernel: bool) -> None:
+    """Catches a kernel for each sum of a reduction that the library makes in host memory, and the reverse."""
+
+    def allreduce_ns(efficiency: float) -> int:
+        own = {
+            "mpi__kernel_reductions_from_bytes": 128 * toy.KIB,
+            "rates.kernel-local__efficiency": efficiency,
+        }
+        environment = {"MPICH_GPU_ALLREDUCE_USE_KERNEL": variable}
+        return int(
+            toy.apart(lambda: second_call_ns("allreduce", kib * toy.KIB, "gpu", 2, **own), environment)[0]
+        )
+
+    assert (allreduce_ns(0.01) > allreduce_ns(0.4)) == by_kernel
 
 
 def test_sums_of_what_eager_messages_brought_stay_short() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.native import simulated as toy
 from tests.native.simulated_ranks import Machine
 
 LL_STEP_NS, SIMPLE_STEP_NS, CALL_NS = 900.0, 2100.0, 1000.0
+FURTHER_LAUNCH_PART, FURTHER_CALL_NS, CLOCK_NS = 0.4, 30.0, 20.0
 #: Where a message takes as long by either protocol: LL sends twice the bytes.
 AS_GOOD = int((SIMPLE_STEP_NS - LL_STEP_NS) * 1e-9 * toy.RATES["kernel-peer-write"])
 BYTE, UNSIGNED64, SUM = 1, 5, 0
@@ -172,7 +174,41 @@ def test_a_group_is_one_launch_on_a_stream() -> None:
         return ranks.machine.ranks(2, body)
 
     (one, four), _ = toy.apart(scene)
-    assert four - one < 10e3
+    assert FURTHER_CALL_NS <= (four - one) / 3 < 1000
+
+
+def test_one_thread_pays_each_further_launch_of_a_group_in_part() -> None:
+    """Catches launches of one thread on several GPUs that each take the time of a whole call, or none."""
+
+    def host_ns(gpus: int) -> int:
+        machine = Machine(toy.amd())
+        library = machine.library
+        unique = UniqueId()
+        assert library.ncclGetUniqueId(ctypes.byref(unique)) == 0
+
+        def body(_: int) -> int:
+            ends = []
+            assert library.ncclGroupStart() == 0
+            for gpu in range(gpus):
+                data, comm, stream = machine.device(gpu, toy.MIB), ctypes.c_void_p(), ctypes.c_void_p()
+                assert library.ncclCommInitRank(ctypes.byref(comm), gpus, unique, gpu) == 0
+                assert library.hipStreamCreateWithFlags(ctypes.byref(stream), 1) == 0
+                ends.append((data, comm, stream))
+            assert library.ncclGroupEnd() == 0
+            begin = machine.now()
+            assert library.ncclGroupStart() == 0
+            for data, comm, stream in ends:
+                at = [ctypes.c_void_p(data)] * 2
+                assert library.ncclAllReduce(*at, ctypes.c_size_t(1), UNSIGNED64, SUM, comm, stream) == 0
+            assert library.ncclGroupEnd() == 0
+            return machine.now() - begin
+
+        (took,) = machine.ranks(1, body)
+        assert isinstance(took, int), took
+        return took
+
+    one, two = toy.apart(lambda: host_ns(1)), toy.apart(lambda: host_ns(2))
+    assert two - one == pytest.approx(FURTHER_LAUNCH_PART * CALL_NS + CLOCK_NS)
 
 
 @pytest.mark.parametrize("call", ["allreduce", "send", "receive"])
@@ -327,3 +363,44 @@ def test_a_window_is_registered_and_named() -> None:
     windows = toy.apart(lambda: scene({"registration": "window"}))
     assert buffers["verified"] and windows["verified"], windows["reason"]
     assert "windows" in windows["engine_evidence"] and "windows" not in buffers["engine_evidence"]
+
+
+def put_outcome(pattern: str, size: int, simulator: str = "", **overrides: Any) -> dict[str, Any]:
+    """What SimulatedRanks answers of puts between two GPUs with windows."""
+    ends = [Buffer(f"gpu{rank}", "xccl", rank=rank) for rank in range(2)]
+    flows = (Flow(ends[0], ends[1], "gpu0"), Flow(ends[1], ends[0], "gpu1"))
+    case = Case("xccl-put", pattern, flows[: 2 if pattern == "bidirectional" else 1], size, "warm")
+    ranks = SimulatedRanks(simulator or simulator_path(), toy.nvidia(**overrides))
+    return dict(ranks.measure(asked(case, precision=0.05, key=3)).outcome)
+
+
+@pytest.mark.parametrize("pattern", ["unidirectional", "bidirectional"])
+def test_a_put_stores_into_the_window_of_another_rank(pattern: str) -> None:
+    """Catches bytes that arrive elsewhere, and a receiver that goes on before its signal."""
+    outcome = toy.apart(lambda: put_outcome(pattern, 4 * toy.KIB))
+    assert outcome["status"] == "measured", outcome["reason"]
+    assert outcome["verified"]
+    assert outcome["evidence"]["call"] == "ncclPutSignal"
+    assert "windows" in outcome["engine_evidence"]
+
+
+def test_copy_engines_carry_puts() -> None:
+    """Catches puts within a host that take the rate of the ranks' kernels: NCCL takes copy engines."""
+    size = 64 * toy.MIB
+    plain, slow = (
+        toy.apart(lambda part=part: put_outcome("unidirectional", size, xccl__simple_efficiency=part))
+        for part in (1.0, 0.25)
+    )
+    assert slow["time_ns"]["median"] == pytest.approx(plain["time_ns"]["median"], rel=1e-6)
+    rate = toy.RATES["engine-peer-write"]
+    assert plain["time_ns"]["median"] == pytest.approx(size / rate * 1e9, rel=0.2)
+
+
+def test_a_library_without_one_sided_calls_is_named(tmp_path: Path) -> None:
+    """Catches a crash, or a failure that counts against the GPUs, where NCCL is older than 2.29."""
+    older = tmp_path / "libolder.so"
+    whole = Path(simulator_path()).read_bytes()
+    older.write_bytes(whole.replace(b"\0ncclPutSignal\0", b"\0ncclPutAbsent\0"))
+    outcome = toy.apart(lambda: put_outcome("unidirectional", 4 * toy.KIB, simulator=str(older)))
+    assert (outcome["status"], outcome["reason_code"]) == ("failed", "unavailable")
+    assert outcome["reason_fields"] == {"call": "ncclPutSignal", "error": "library"}

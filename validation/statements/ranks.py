@@ -40,6 +40,7 @@ _ONE_SIDED = {
     "mpi-get": "MPI get",
     "ucx-put": "UCX put",
     "ucx-get": "UCX get",
+    "xccl-put": "NCCL/RCCL put",
 }
 _DIRECT = "direct"
 #: Title of a table of several libraries: its end, and what it says of each launch mode.

@@ -1,5 +1,6 @@
 // Interfaces `xccl` (NCCL or RCCL: collectives, and messages from rank 0 to rank 1, both ways, or of several
-// pairs) and `xccl-ping-pong`. Operations are enqueued back to back on a stream of each rank's GPU.
+// pairs), `xccl-ping-pong` and the one-sided `xccl-put`. Operations are enqueued back to back on a stream of
+// each rank's GPU.
 #include <map>
 
 #include "interfaces/message_role.hpp"
@@ -200,8 +201,46 @@ class XcclPingPong final : public XcclMover<RankMover> {
   std::vector<Arrival> arrivals() const override { return {{0, flow_.size_bytes, 1 - rank(), 0, false}}; }
 };
 
+// A rank's buffers are windows that all ranks have registered at once, and alike: one where each has one
+// buffer, or one of sources and one of destinations. An operation is a put and its signal, for which the
+// other rank waits.
+class XcclPut final : public XcclMover<RankMover> {
+ public:
+  XcclPut(Session& session, const Flow& flow) : XcclMover(session, flow), role_(role_of(flow, false)) {
+    require_buffers(role_.sends, role_.receives);
+    if (!xccl_->has_put())
+      throw Unsupported("ncclPutSignal", "library",
+                        xccl_->library_name() + " has no one-sided calls (since NCCL 2.29)",
+                        xccl_->device().name());
+    if (registered().empty())
+      throw Unsupported(flow.interface, "memory", "it puts into memory that NCCL or RCCL allocates");
+    traits_.bytes_per_operation = flow.size_bytes;
+    traits_.evidence.call = "ncclPutSignal";
+    describe("put with a signal between " + launched(flow));
+  }
+
+  void call(Stream& stream, std::uint64_t k, int) override {
+    if (role_.sends) {
+      std::byte* const slot = source_slot(k);
+      const auto offset =
+          static_cast<std::size_t>(slot - source_slots().first);  // all ranks have as many slots
+      xccl_->put(slot, flow_.size_bytes, role_.other, registered().back(), offset, stream);
+    }
+    if (role_.receives) xccl_->wait_for_signal(role_.other, stream);
+  }
+
+ private:
+  std::vector<Arrival> arrivals() const override {
+    if (!role_.receives) return {};
+    return {{0, flow_.size_bytes, role_.other, 0, false}};
+  }
+
+  const Role role_;
+};
+
 std::unique_ptr<Mover> make_rank(Session& session, const Flow& flow) {
   const std::string operation = flow.word("operation");
+  if (flow.interface == "xccl-put") return std::make_unique<XcclPut>(session, flow);
   if (flow.interface == "xccl-ping-pong") return std::make_unique<XcclPingPong>(session, flow);
   if (operation == "unidirectional" || operation == "bidirectional" || operation == "multi-pair")
     return std::make_unique<XcclMessages>(session, flow);
@@ -213,7 +252,8 @@ std::unique_ptr<Mover> make_xccl(Session& session, const Flow& flow) {
   return std::make_unique<SingleThreadMover>(session, flow, make_rank);
 }
 
-const RegisterInterface kXccl("xccl", make_xccl), kPingPong("xccl-ping-pong", make_xccl);
+const RegisterInterface kXccl("xccl", make_xccl), kPingPong("xccl-ping-pong", make_xccl),
+    kPut("xccl-put", make_xccl);
 
 }  // namespace
 }  // namespace byteways

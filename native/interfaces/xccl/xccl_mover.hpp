@@ -46,7 +46,7 @@ class XcclMover : public Base, public RankCalls {
         awaits_each_(this->traits_.loop.iterations != 0) {
     this->traits_.synchronous = false;
     this->traits_.engine = "xccl";
-    const bool as_window = flow.word("registration", "buffer") == "window";
+    const bool as_window = flow.interface == "xccl-put" || flow.word("registration", "buffer") == "window";
     for (const Buffer* buffer : {flow.source, flow.destination})
       if (buffer != nullptr && buffer->allocation().memory() == Memory::xccl)
         registered_.push_back(as_window ? xccl_->window(*buffer) : xccl_->registered(*buffer));
@@ -58,6 +58,9 @@ class XcclMover : public Base, public RankCalls {
     this->traits_.evidence.library = xccl_->library().kind();
     this->traits_.evidence.library_version = xccl_->library().report().version;
   }
+
+  // Those of this rank's buffers, in the order source, destination.
+  const std::vector<std::shared_ptr<void>>& registered() const { return registered_; }
 
   XcclCommunicator* xccl_;
 

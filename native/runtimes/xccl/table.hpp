@@ -20,6 +20,10 @@ struct Table {
   struct UniqueId {
     char bytes[kUniqueIdBytes];
   };
+  // ncclWaitSignalDesc_t: so many signals of a rank.
+  struct Signals {
+    int count, peer, index, context;
+  };
 #define BYTEWAYS_TABLE "runtimes/xccl/xccl.def"
 #include "runtimes/gpu/function_table.inc"
 };

@@ -222,6 +222,18 @@ void XcclCommunicator::receive(void* data, std::size_t count, int type, int from
   check("ncclRecv", library_->table().receive(data, count, type, from, *comm_, stream.lend()));
 }
 
+void XcclCommunicator::put(const void* data, std::size_t bytes, int to, const std::shared_ptr<void>& window,
+                           std::size_t offset, Stream& stream) {
+  const auto target = static_cast<xccl::Table::Window>(window.get());
+  check("ncclPutSignal", library_->table().put_signal(data, bytes, xccl::kUnsigned8, to, target, offset, 0, 0,
+                                                      0, *comm_, stream.lend()));
+}
+
+void XcclCommunicator::wait_for_signal(int from, Stream& stream) {
+  xccl::Table::Signals one{1, from, 0, 0};
+  check("ncclWaitSignal", library_->table().wait_signal(1, &one, *comm_, stream.lend()));
+}
+
 void XcclCommunicator::require_registration(const char* call) const {
   if (const std::string obstacle = library_->register_obstacle(size_); !obstacle.empty())
     throw Unsupported(call, "multicast", obstacle, device_->name());

@@ -89,6 +89,13 @@ class XcclCommunicator {
   void scatter(const void* source, void* destination, std::size_t count, int type, int root, Stream& stream);
   void send(const void* data, std::size_t count, int type, int to, Stream& stream);
   void receive(void* data, std::size_t count, int type, int from, Stream& stream);
+  // Whether the library has one-sided calls; the next two need them.
+  bool has_put() const { return library_->table().put_signal && library_->table().wait_signal; }
+  // Stores into the part of a window that rank `to` has, at an offset in bytes, and then signals it. `data`
+  // lies in a window of this rank.
+  void put(const void* data, std::size_t bytes, int to, const std::shared_ptr<void>& window,
+           std::size_t offset, Stream& stream);
+  void wait_for_signal(int from, Stream& stream);
   // A registered buffer, until the handle is destroyed. Throws Unsupported for the library's or Xccl's
   // reason.
   std::shared_ptr<void> registered(const Buffer& buffer);

@@ -26,21 +26,29 @@ Collective::Collective(Mpi& mpi, Call& call)
       rank_(comm_.rank_of(call.me.number)),
       size_(static_cast<int>(comm_.members.size())) {}
 
+Route Collective::route(int from, int to, std::uint64_t step) const {
+  const auto member = [this](int rank) { return comm_.members.at(static_cast<std::size_t>(rank)); };
+  return {2 * call_->comm + 1, call_->number << 32 | step, member(from), member(to)};
+}
+
 Collective::Pending Collective::start_send(int to, const void* data, std::uint64_t bytes,
                                            std::uint64_t step) {
-  const int peer = comm_.members.at(static_cast<std::size_t>(to));
-  return mpi_->start_send(*call_, {2 * call_->comm + 1, call_->number << 32 | step, call_->me.number, peer},
-                          data, bytes);
+  return mpi_->start_send(*call_, route(rank_, to, step), data, bytes);
 }
 
 Collective::Pending Collective::start_receive(int from, void* data, std::uint64_t bytes, std::uint64_t step) {
-  const int peer = comm_.members.at(static_cast<std::size_t>(from));
-  return mpi_->start_receive(
-      *call_, {2 * call_->comm + 1, call_->number << 32 | step, peer, call_->me.number}, data, bytes);
+  return mpi_->start_receive(*call_, route(from, rank_, step), data, bytes);
 }
 
 void Collective::send(int to, const void* data, std::uint64_t bytes, std::uint64_t step) {
   mpi_->wait(*call_, {start_send(to, data, bytes, step)});
+}
+
+void Collective::publish(const void* data, std::uint64_t bytes) {
+  std::vector<Route> routes;
+  for (int to = 0; to < size_; ++to)
+    if (to != rank_) routes.push_back(route(rank_, to, 0));
+  mpi_->publish(*call_, routes, data, bytes);
 }
 
 void Collective::receive(int from, void* data, std::uint64_t bytes, std::uint64_t step) {
@@ -68,7 +76,7 @@ void Collective::copy(void* to, const void* from, std::uint64_t bytes) {
   };
   const bool device = there.device || here.device;
   if (device && !transfers.is_short(static_cast<double>(bytes)))
-    transfers.by_gpu(me, executor, there, here, static_cast<double>(bytes), done);
+    transfers.by_gpu_waited_for(me, executor, there, here, static_cast<double>(bytes), done);
   else
     transfers.by_core(me, there, here, static_cast<double>(bytes), false, 0, done);
   mpi_->wait(*call_, {own});
@@ -99,9 +107,12 @@ void Collective::barrier() {
              static_cast<std::uint64_t>(distance));
 }
 
-// Binomial tree.
+// Of few bytes within a host one write that all read, where the library has that. Else a binomial tree.
 void Collective::broadcast(void* data, std::uint64_t bytes, int root) {
   check_root(root);
+  const Model& model = Call::transfers().model();
+  if (bytes <= model.mpi.shared_cell_bytes && model.hosts == 1 && size_ > 1)
+    return rank_ == root ? publish(data, bytes) : receive(root, data, bytes, 0);
   const int own = beside(-root);  // the root is 0
   const auto actual = [&](int each) { return (each + root) % size_; };
   int mask = 1;
@@ -118,6 +129,14 @@ void Collective::broadcast(void* data, std::uint64_t bytes, int root) {
 void Collective::reduce(const void* source, void* destination, std::uint64_t bytes, int element, int root) {
   check_root(root);
   if (source == nullptr) source = destination;
+  if (reduced_on_host(source, bytes)) {
+    const Scratch own(source, bytes, call_->me.place),
+        sum(source, rank_ == root ? bytes : 0, call_->me.place);
+    copy(own.data(), source, bytes);
+    reduce(own.data(), sum.data(), bytes, element, root);
+    if (rank_ == root) copy(destination, sum.data(), bytes);
+    return;
+  }
   const int own = beside(-root);
   const auto actual = [&](int each) { return (each + root) % size_; };
   const Scratch received(rank_ == root ? destination : source, bytes);
@@ -132,8 +151,29 @@ void Collective::reduce(const void* source, void* destination, std::uint64_t byt
   }
 }
 
+bool Collective::is_device(const void* data, std::uint64_t bytes) const {
+  return Call::transfers().bytes().end(data, bytes, call_->me.place).device;
+}
+
+bool Collective::reduced_on_host(const void* data, std::uint64_t bytes) const {
+  return Call::transfers().reduces_on_host(static_cast<double>(bytes)) && is_device(data, bytes);
+}
+
 void Collective::allreduce(const void* source, void* destination, std::uint64_t bytes, int element) {
+  const bool on_host = reduced_on_host(destination, bytes);
+  const bool in_own = Call::transfers().reduces_in_own_buffer(static_cast<double>(bytes));
+  if (on_host || (in_own && is_device(destination, bytes))) {
+    const Scratch own(destination, bytes, on_host ? std::optional(call_->me.place) : std::nullopt);
+    Call::transfers().open_for(own.data(), comm_.members);
+    copy(own.data(), source != nullptr ? source : destination, bytes);
+    combine(own.data(), bytes, element);
+    return copy(destination, own.data(), bytes);
+  }
   if (source != nullptr) copy(destination, source, bytes);
+  combine(destination, bytes, element);
+}
+
+void Collective::combine(void* destination, std::uint64_t bytes, int element) {
   if (bytes <= Call::transfers().model().mpi.eager_bytes)
     allreduce_by_doubling(destination, bytes, element);
   else if (std::has_single_bit(static_cast<unsigned>(size_)))
@@ -212,6 +252,12 @@ void Collective::allreduce_by_ring(void* data, std::uint64_t bytes, int element)
 // A ring: a block's sum goes round and ends at its owner.
 void Collective::reduce_scatter(const void* source, void* destination, std::uint64_t block, int element) {
   if (source == nullptr) source = destination;
+  if (const std::uint64_t bytes = block * static_cast<std::uint64_t>(size_); reduced_on_host(source, bytes)) {
+    const Scratch all(source, bytes, call_->me.place), sum(source, block, call_->me.place);
+    copy(all.data(), source, bytes);
+    reduce_scatter(all.data(), sum.data(), block, element);
+    return copy(destination, sum.data(), block);
+  }
   const auto own = [&](int each) { return at(source, static_cast<std::uint64_t>(each) * block); };
   if (size_ == 1) return copy(destination, own(0), block);
   const Scratch first(source, block), second(source, block);

@@ -34,15 +34,21 @@ class Collective {
 
  private:
   using Pending = std::shared_ptr<Request>;
+  Route route(int from, int to, std::uint64_t step) const;
   Pending start_send(int to, const void* data, std::uint64_t bytes, std::uint64_t step);
   Pending start_receive(int from, void* data, std::uint64_t bytes, std::uint64_t step);
   void send(int to, const void* data, std::uint64_t bytes, std::uint64_t step);
+  void publish(const void* data, std::uint64_t bytes);  // to all others
   void receive(int from, void* data, std::uint64_t bytes, std::uint64_t step);
   void exchange(int to, const void* out, std::uint64_t out_bytes, int from, void* in, std::uint64_t in_bytes,
                 std::uint64_t step);
   // Of this rank alone, and waited for.
   void copy(void* to, const void* from, std::uint64_t bytes);
   void add(void* to, const void* from, std::uint64_t bytes, int element);
+  bool is_device(const void* data, std::uint64_t bytes) const;
+  // Whether the library adds these up in host memory: device memory that it sums by no kernel.
+  bool reduced_on_host(const void* data, std::uint64_t bytes) const;
+  void combine(void* data, std::uint64_t bytes, int element);  // allreduce in place
   void allreduce_by_doubling(void* data, std::uint64_t bytes, int element);
   void allreduce_by_halving(void* data, std::uint64_t bytes, int element);
   void allreduce_by_ring(void* data, std::uint64_t bytes, int element);

@@ -52,7 +52,7 @@ std::shared_ptr<Request> Messages::send(Transfers& transfers, const Route& route
   message->eager = bytes <= transfers.model().mpi.eager_bytes && !direct;
   const auto request = message->sent = std::make_shared<Request>(Request{route.source, route.destination});
   if (message->eager) {
-    begin_eager(transfers, message);
+    fill(transfers, {message});
   } else {
     transfers.after(handshake_ns(transfers, *request), [this, &transfers, message] {
       message->arrived = true;
@@ -85,31 +85,58 @@ bool Messages::by_ipc_of_core(const Transfers& transfers, const Message& message
   return by_ipc(transfers, message) && message.bytes <= transfers.model().mpi.ipc_core_bytes;
 }
 
-void Messages::begin_eager(Transfers& transfers, const Entry& message) {
-  const End buffer{nullptr, message->sender.place, false};
-  const auto bytes = static_cast<double>(message->bytes);
-  const auto filled = [this, &transfers, message] {
-    if (message->sent->withdrawn) return;
-    message->payload = transfers.bytes().read(message->from.data, message->bytes);
-    message->sent->done = true;
-    const auto arrive = [this, &transfers, message] {
-      message->arrived = true;
-      proceed(transfers, message);
-    };
-    if (transfers.between_hosts(message->sent->owner, message->sent->peer))
-      transfers.after(transfers.network_ns(static_cast<double>(message->bytes)), arrive);
-    else if (message->received)
-      transfers.notify(message->sender, message->receiver, arrive);
-    else  // the receiver looks for it when it has something to receive
-      transfers.notify(message->sender, message->sender, arrive);
+std::shared_ptr<Request> Messages::publish(Transfers& transfers, const std::vector<Route>& routes,
+                                           const Rank& sender, const void* data, std::uint64_t bytes) {
+  const End from = transfers.bytes().end(data, bytes, sender.place);
+  const auto request = std::make_shared<Request>(Request{sender.number, sender.number});
+  std::vector<Entry> messages;
+  for (const Route& route : routes) {
+    const Entry& message = messages.emplace_back(meet(receives_, sends_, route));
+    message->sender = sender;
+    message->from = from;
+    message->bytes = bytes;
+    message->eager = true;
+    message->sent = request;
+  }
+  fill(transfers, messages);
+  return request;
+}
+
+void Messages::fill(Transfers& transfers, const std::vector<Entry>& messages) {
+  const Message& first = *messages.front();
+  const End buffer{nullptr, first.sender.place, false};
+  const auto bytes = static_cast<double>(first.bytes);
+  const auto filled = [this, &transfers, messages] {
+    if (messages.front()->sent->withdrawn) return;
+    const Message& one = *messages.front();
+    const std::vector<std::byte> payload = transfers.bytes().read(one.from.data, one.bytes);
+    one.sent->done = true;
+    for (const Entry& message : messages) {
+      message->payload = payload;
+      tell(transfers, message);
+    }
   };
   const std::string error = attempt([&] {
-    if (by_core(transfers, message->from))
-      transfers.by_core(message->sender, buffer, message->from, bytes, true, 0, filled);
+    if (by_core(transfers, first.from))
+      transfers.by_core(first.sender, buffer, first.from, bytes, true, 0, filled);
     else
-      transfers.by_gpu(message->sender, message->from.place, buffer, message->from, bytes, filled);
+      transfers.by_gpu(first.sender, first.from.place, buffer, first.from, bytes, filled);
   });
-  if (!error.empty()) end(message, error);
+  if (error.empty()) return;
+  for (const Entry& message : messages) end(message, error);
+}
+
+void Messages::tell(Transfers& transfers, const Entry& message) {
+  const auto arrive = [this, &transfers, message] {
+    message->arrived = true;
+    proceed(transfers, message);
+  };
+  if (transfers.between_hosts(message->sent->owner, message->sent->peer))
+    transfers.after(transfers.network_ns(static_cast<double>(message->bytes)), arrive);
+  else if (message->received)
+    transfers.notify(message->sender, message->receiver, arrive);
+  else  // the receiver looks for it when it has something to receive
+    transfers.notify(message->sender, message->sender, arrive);
 }
 
 void Messages::proceed(Transfers& transfers, const Entry& message) {
@@ -174,10 +201,7 @@ void Messages::transfer(Transfers& transfers, const Entry& message) {
     else if (peers && by_ipc_of_core(transfers, *message))
       transfers.after(0, moved);  // the core has copied, and paid
     else if (peers)
-      // Its core waits for the end as a program does.
-      transfers.by_gpu(message->receiver, receiver, to, from, bytes, [&transfers, moved] {
-        transfers.after(transfers.model().calls.synchronize_ns, moved);
-      });
+      transfers.by_gpu_waited_for(message->receiver, receiver, to, from, bytes, moved);
     else if (cores)
       transfers.by_core(message->receiver, to, from, bytes, true, 0, moved);
     else

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "simulator/mpi/transfers.hpp"
 
@@ -37,6 +38,10 @@ class Messages {
                                 const void* data, std::uint64_t bytes);
   std::shared_ptr<Request> receive(Transfers& transfers, const Route& route, const Rank& receiver, void* data,
                                    std::uint64_t bytes);
+  // One eager message for the receivers of all routes, within a host: written once into memory that all of
+  // them read.
+  std::shared_ptr<Request> publish(Transfers& transfers, const std::vector<Route>& routes, const Rank& sender,
+                                   const void* data, std::uint64_t bytes);
   // Takes back what has met nothing, and leaves the rest without effect.
   void withdraw(const std::shared_ptr<Request>& request);
   void withdraw_all(int rank);
@@ -63,7 +68,11 @@ class Messages {
   // … and its core copies, not its GPU.
   static bool by_ipc_of_core(const Transfers& transfers, const Message& message);
   static Entry meet(Waiting& others, Waiting& own, const Route& route);
-  void begin_eager(Transfers& transfers, const Entry& message);
+  // Brings the bytes of an eager message into a buffer of the library, from where all of `messages` take them
+  // …
+  void fill(Transfers& transfers, const std::vector<Entry>& messages);
+  // … once their receivers see that they are there.
+  void tell(Transfers& transfers, const Entry& message);
   void proceed(Transfers& transfers, const Entry& message);  // when both ends are there
   void deliver_eager(Transfers& transfers, const Entry& message);
   void transfer(Transfers& transfers, const Entry& message);

@@ -149,6 +149,12 @@ std::shared_ptr<Request> Mpi::start_send(Call& call, const Route& route, const v
   return request;
 }
 
+void Mpi::publish(Call& call, const std::vector<Route>& routes, const void* data, std::uint64_t bytes) {
+  check(call, data, bytes);
+  Timeline::of_process().enter(call.lock, call.transfers().model().mpi.send_ns);
+  wait(call, {messages_.publish(call.transfers(), routes, call.me, data, bytes)});
+}
+
 std::shared_ptr<Request> Mpi::start_receive(Call& call, const Route& route, void* data, std::uint64_t bytes) {
   const Model& model = call.transfers().model();
   check(call, data, bytes);

@@ -62,6 +62,8 @@ class Mpi {
   // again.
   std::shared_ptr<Request> start_send(Call& call, const Route& route, const void* data, std::uint64_t bytes);
   std::shared_ptr<Request> start_receive(Call& call, const Route& route, void* data, std::uint64_t bytes);
+  // One write that the receivers of all routes read.
+  void publish(Call& call, const std::vector<Route>& routes, const void* data, std::uint64_t bytes);
   // Throws the failure of the first that failed.
   void wait(Call& call, const std::vector<std::shared_ptr<Request>>& requests);
 

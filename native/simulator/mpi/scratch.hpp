@@ -2,6 +2,7 @@
 // neither time nor room: libraries have theirs ready.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "simulator/machine/world.hpp"
@@ -11,8 +12,8 @@ namespace byteways::sim::mpi {
 
 class Scratch {
  public:
-  // As much as `bytes` where `like` is; none for 0 bytes.
-  Scratch(const void* like, std::uint64_t bytes) {
+  // As much as `bytes` where `like` is, or in pinned memory of the `host`; none for 0 bytes.
+  Scratch(const void* like, std::uint64_t bytes, std::optional<Place> host = std::nullopt) {
     if (bytes == 0) return;
     const Block* block = World::get().memory().find(like);
     if (block == nullptr) {
@@ -21,7 +22,7 @@ class Scratch {
       return;
     }
     const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(like) - block->data);
-    const Place place = place_of(*block, offset);
+    const Place place = host ? *host : place_of(*block, offset);
     const Kind kind = place.kind == Place::Kind::gpu ? Kind::device : Kind::pinned;
     data_ = World::get().transfers().take_buffer(place, kind, bytes, block->real());
     in_block_ = true;

@@ -14,9 +14,10 @@ struct LibrarySettings {
   // MPICH_GPU_IPC_THRESHOLD: only from this size on, and then also of sizes that would be sent eagerly.
   std::uint64_t ipc_from_bytes = 0, direct_from_bytes = std::numeric_limits<std::uint64_t>::max();
   bool registers_once = true;  // MPICH_GPU_IPC_CACHE_MAX_SIZE: 0 opens a buffer anew for each message
-  // MPICH_GPU_ALLREDUCE_USE_KERNEL: device memory is summed by kernels, or else by cores, where these reach
-  // it.
+  // MPICH_GPU_ALLREDUCE_USE_KERNEL: device memory is summed by kernels, or else by cores: where these do not
+  // reach it, in host memory, if the library has that.
   bool kernel_reductions = true;
+  std::uint64_t kernel_reductions_from_bytes = 0;
   bool engines = true, peer_engines = true;  // HSA_ENABLE_SDMA, HSA_ENABLE_PEER_SDMA, of AMD's GPUs
 
   static LibrarySettings of_process(const Model& model);
@@ -34,6 +35,9 @@ inline LibrarySettings LibrarySettings::of_process(const Model& model) {
       model.mpi.registers_once && number_of_variable("MPICH_GPU_IPC_CACHE_MAX_SIZE", 1) != 0;
   const bool cores_sum = model.host_access && model.mpi.core_reductions;
   settings.kernel_reductions = number_of_variable("MPICH_GPU_ALLREDUCE_USE_KERNEL", cores_sum ? 0 : 1) != 0;
+  settings.kernel_reductions_from_bytes = model.mpi.kernel_reductions_from_bytes;
+  if (!settings.kernel_reductions && settings.kernel_reductions_from_bytes > 0)
+    settings.kernel_reductions_from_bytes = kUnset;
   settings.kernel_reductions |= !model.host_access;
   if (model.vendor == "amd") {
     settings.engines = number_of_variable("HSA_ENABLE_SDMA", 1) != 0;

@@ -108,6 +108,12 @@ void Transfers::by_gpu(const Rank& rank, Place gpu, const End& to, const End& fr
          model_->calls.enqueue_ns + model_->calls.launch_ns, std::move(done));
 }
 
+void Transfers::by_gpu_waited_for(const Rank& rank, Place gpu, const End& to, const End& from, double bytes,
+                                  Done done) {
+  by_gpu(rank, gpu, to, from, bytes,
+         [this, done = std::move(done)] { after(model_->calls.synchronize_ns, done); });
+}
+
 void Transfers::staged(const Rank& sender, const Rank& receiver, const End& to, const End& from, double bytes,
                        Done done) {
   constexpr std::size_t kBuffers = 2;
@@ -152,6 +158,16 @@ bool Transfers::is_short(double bytes) const {
   return mpi.core_device_bytes_per_s > 0 && bytes < static_cast<double>(settings_.direct_from_bytes);
 }
 
+bool Transfers::reduces_on_host(double bytes) const {
+  return !model_->host_access && !is_short(bytes) &&
+         bytes < static_cast<double>(settings_.kernel_reductions_from_bytes);
+}
+
+bool Transfers::reduces_in_own_buffer(double bytes) const {
+  const std::uint64_t from = settings_.kernel_reductions_from_bytes;
+  return !model_->host_access && from > 0 && bytes >= static_cast<double>(from);
+}
+
 void Transfers::add(const Rank& rank, const End& to, const End& from, double bytes, Done done) {
   if (to.device && is_short(bytes)) {  // the core adds where the library has mapped the memory
     auto operation = copy_by_core(rank, to, from, bytes, true);
@@ -169,6 +185,8 @@ void Transfers::add(const Rank& rank, const End& to, const End& from, double byt
     operation->fixed = picoseconds(model_->cpu.call_ns);
   }
   kernels_->costs().add(*operation, pass);
+  if (by_kernel)  // the core waits for its end as a program does
+    done = [this, done = std::move(done)] { after(model_->calls.synchronize_ns, done); };
   submit(by_kernel ? device(rank, to.place) : core(rank), std::move(operation),
          by_kernel ? model_->calls.enqueue_ns + model_->calls.launch_ns : 0, std::move(done));
 }
@@ -187,6 +205,11 @@ void* Transfers::take_buffer(Place place, Kind kind, std::uint64_t bytes, bool r
 }
 
 void Transfers::give_back(void* buffer) { spare_buffers_.push_back(kernels_->memory().find(buffer)); }
+
+void Transfers::open_for(const void* buffer, const std::vector<int>& ranks) {
+  if (Block* const block = kernels_->memory().find(buffer); block != nullptr)
+    block->registered_by.insert(ranks.begin(), ranks.end());
+}
 
 bool Transfers::joined_by_links(Place a, Place b) const {
   return a == b || kernels_->devices().linked(a.index, b.index);

@@ -39,6 +39,9 @@ class Transfers {
   void by_core(const Rank& rank, const End& to, const End& from, double bytes, bool cached, double fixed_ns,
                Done done);
   void by_gpu(const Rank& rank, Place gpu, const End& to, const End& from, double bytes, Done done);
+  // … and the rank's core waits for its end as a program does.
+  void by_gpu_waited_for(const Rank& rank, Place gpu, const End& to, const End& from, double bytes,
+                         Done done);
   // Piece by piece through buffers of the library in host memory: each is filled while the one before it is
   // emptied.
   void staged(const Rank& sender, const Rank& receiver, const End& to, const End& from, double bytes,
@@ -51,12 +54,18 @@ class Transfers {
   double network_ns(double bytes) const;
   // Device memory that cores read and write themselves; those of an APU as far as its core copies messages.
   bool is_short(double bytes) const;
+  // Whether a reduction of so many bytes of device memory is made in host memory, or in a buffer of the
+  // library on the GPU.
+  bool reduces_on_host(double bytes) const;
+  bool reduces_in_own_buffer(double bytes) const;
   // to += from, by whose memory it is.
   void add(const Rank& rank, const End& to, const End& from, double bytes, Done done);
 
   // A buffer of the library in memory of that kind, with whatever is in it; `real` as Block::real().
   void* take_buffer(Place place, Kind kind, std::uint64_t bytes, bool real);
   void give_back(void* buffer);
+  // Notes that these ranks have it open, as libraries have what they keep for good.
+  void open_for(const void* buffer, const std::vector<int>& ranks);
   std::size_t spare_buffers() const { return spare_buffers_.size(); }
 
   bool joined_by_links(Place a, Place b) const;  // GPUs that reach each other's memory

@@ -22,7 +22,7 @@ using sim::xccl::Arguments;
 using sim::xccl::Kind;
 
 constexpr int kUnhandledGpuError = 1;  // ncclUnhandledCudaError
-constexpr int kVersion = 22809;        // the interface that is simulated: NCCL 2.28.9
+constexpr int kVersion = 22902;        // the interface that is simulated: NCCL 2.29.2
 
 // What a handle of a communicator points to: one rank's.
 struct RankOfComm {
@@ -142,6 +142,7 @@ using Comm = Table::Comm;
 using Stream = Table::Stream;
 using UniqueId = Table::UniqueId;
 using Window = Table::Window;
+using Signals = Table::Signals;
 
 extern "C" {
 
@@ -289,13 +290,43 @@ int ncclCommDeregister(Comm comm, void*) {
   return memory_call([&](World&) { of(comm); });
 }
 
-int ncclCommWindowRegister(Comm comm, void* data, std::size_t bytes, Window* window, int) {
-  void* handle = nullptr;
-  const int code = ncclCommRegister(comm, data, bytes, &handle);
-  *window = static_cast<Window>(handle);
-  return code;
+// All ranks register a window at once. Its handle is its number, from 1.
+int ncclCommWindowRegister(Comm comm, void* data, std::size_t, Window* window, int) {
+  return call([&](Lock& lock, const sim::xccl::Machine&) {
+    const RankOfComm& me = of(comm);
+    if (World::get().memory().find(data) == nullptr)
+      throw Failure(Code::invalid, "a window is no memory of a GPU");
+    const std::size_t number = me.comm->register_window(me.rank, data);
+    Timeline::of_process().wait_until(
+        lock, {[comm = me.comm, number] { return comm->window_complete(number); },
+               [] { return std::string("all ranks to register a window of NCCL or RCCL"); }});
+    *window = reinterpret_cast<Window>(number + 1);
+  });
 }
-int ncclCommWindowDeregister(Comm comm, Window window) { return ncclCommDeregister(comm, window); }
+int ncclCommWindowDeregister(Comm comm, Window) { return ncclCommDeregister(comm, nullptr); }
+
+int ncclPutSignal(const void* data, std::size_t count, int type, int peer, Window window, std::size_t offset,
+                  int, int, unsigned, Comm comm, Stream stream) {
+  return call([&](Lock& lock, sim::xccl::Machine machine) {
+    const RankOfComm& me = of(comm);
+    const std::uint64_t bytes = bytes_of(count, type);
+    const std::size_t number = reinterpret_cast<std::size_t>(window) - 1;
+    library().call(lock, machine,
+                   {me.comm, stream_of(stream), [machine, me, data, peer, number, offset, bytes]() mutable {
+                      return me.comm->put(machine, me.rank, peer, const_cast<void*>(data), number, offset,
+                                          bytes);
+                    }});
+  });
+}
+int ncclWaitSignal(int descriptions, Table::Signals* signals, Comm comm, Stream stream) {
+  return call([&](Lock& lock, sim::xccl::Machine machine) {
+    const RankOfComm& me = of(comm);
+    for (int k = 0; k < descriptions; ++k)
+      library().call(lock, machine, {me.comm, stream_of(stream), [machine, me, of = signals[k]]() mutable {
+                                       return me.comm->signals(machine, of.peer, me.rank, of.count);
+                                     }});
+  });
+}
 
 int ncclGroupStart() {
   return call([](Lock&, const sim::xccl::Machine&) { library().begin_group(); });

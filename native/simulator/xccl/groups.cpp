@@ -38,15 +38,20 @@ void submit_on(Lock& lock, Machine machine, Stream& stream, const std::vector<Li
 }
 
 // On each stream what was called for it, in order: one thread may call for several GPUs. The calls of a group
-// are one launch on each of them.
+// are one launch on each of them: the first takes the host the whole time of a call, the others what is left
+// once the group has been planned, and each call beyond the first of a launch its own part.
 void submit(Lock& lock, const Machine& machine, std::vector<Library::Call> calls) {
+  const XcclModel& model = machine.model.xccl;
+  double launch_ns = model.call_ns;
   while (!calls.empty()) {
     Stream* const stream = calls.front().stream;
     std::vector<Library::Call> same;
     std::copy_if(calls.begin(), calls.end(), std::back_inserter(same),
                  [stream](const Library::Call& call) { return call.stream == stream; });
     std::erase_if(calls, [stream](const Library::Call& call) { return call.stream == stream; });
-    Timeline::of_process().enter(lock, machine.model.xccl.call_ns);
+    const auto further = static_cast<double>(same.size() - 1);
+    Timeline::of_process().enter(lock, launch_ns + further * model.further_call_ns);
+    launch_ns = model.call_ns * model.further_launch_part;
     Graphs::perform(lock, stream,
                     [machine, same](Lock& held, Stream* played) { submit_on(held, machine, *played, same); });
   }

@@ -227,6 +227,10 @@ void Comm::send(Machine& machine, const Exchange& exchange, std::size_t edge, st
                                        [from = from](const auto& each) { return each.first == from; });
   const Place here = gpu_place(gpu(from)), there = gpu_place(gpu(to));
   auto operation = std::make_unique<Operation>();
+  if (exchange.by_engine) {
+    machine.kernels.costs().add(*operation, Transfer{Mechanism::engine, here, here, there, way.bytes[edge]});
+    return enqueue(machine, way.edges[edge], std::move(operation), std::move(end));
+  }
   Transfer transfer{Mechanism::kernel, here, here, there, sent_bytes(way.protocol, way.bytes[edge])};
   transfer.threads = operation->threads =
       kThreadsPerChannel * static_cast<double>(model.channels) / static_cast<double>(receivers);
@@ -234,11 +238,66 @@ void Comm::send(Machine& machine, const Exchange& exchange, std::size_t edge, st
   machine.kernels.costs().add(*operation, transfer);
   // The kernel is running: it was launched when its rank came to the call.
   operation->fixed = picoseconds(way.steps * step_ns(model, way.protocol));
-  operation->never_ends = machine.kernels.hangs(here, there);
+  enqueue(machine, {from, to}, std::move(operation), std::move(end));
+}
+
+void Comm::enqueue(Machine& machine, std::pair<int, int> edge, std::unique_ptr<Operation> operation,
+                   std::function<void()> end) {
+  operation->never_ends = machine.kernels.hangs(gpu_place(gpu(edge.first)), gpu_place(gpu(edge.second)));
   operation->ready = machine.engine.now();
   operation->on_end = std::move(end);
   machine.streams.vary(*operation);
-  machine.engine.enqueue(queue(machine, {from, to}), std::move(operation));
+  machine.engine.enqueue(queue(machine, edge), std::move(operation));
+}
+
+std::size_t Comm::register_window(int rank, void* data) {
+  const std::size_t number = ranks_.at(static_cast<std::size_t>(rank)).windows++;
+  if (windows_.size() <= number) windows_.resize(number + 1, std::vector<void*>(ranks_.size()));
+  windows_[number][static_cast<std::size_t>(rank)] = data;
+  return number;
+}
+
+bool Comm::window_complete(std::size_t number) const {
+  const std::vector<void*>& parts = windows_.at(number);
+  return std::find(parts.begin(), parts.end(), nullptr) == parts.end();
+}
+
+std::shared_ptr<Exchange> Comm::put(Machine& machine, int from, int to, void* data, std::size_t window,
+                                    std::uint64_t offset, std::uint64_t bytes) {
+  if (to < 0 || to >= size()) throw Failure(Code::invalid, "there is no such rank");
+  if (window >= windows_.size()) throw Failure(Code::invalid, "there is no such window");
+  auto exchange = std::make_shared<Exchange>();
+  exchange->expected = 1;
+  exchange->by_engine = true;
+  exchange->way.edges = {{from, to}};
+  exchange->way.bytes = {static_cast<double>(bytes)};
+  void* const target = at(windows_[window][static_cast<std::size_t>(to)], offset);
+  exchange->effect = [self = shared_from_this(), machine, from, to, data, target, bytes]() mutable {
+    mpi::Bytes(machine.kernels).copy(target, data, bytes, gpu_place(self->gpu(from)));
+    Channel& channel = self->channels_[{from, to}];
+    ++channel.signalled;
+    self->serve_waits(machine, channel);
+  };
+  return exchange;
+}
+
+std::shared_ptr<Exchange> Comm::signals(Machine& machine, int from, int to, int count) {
+  if (from < 0 || from >= size() || count < 0) throw Failure(Code::invalid, "there is no such rank");
+  Channel& channel = channels_[{from, to}];
+  channel.awaited += static_cast<std::uint64_t>(count);
+  auto exchange = std::make_shared<Exchange>();
+  exchange->expected = 2;  // the rank that waits, and the last of its signals
+  channel.waits.emplace_back(channel.awaited, exchange);
+  serve_waits(machine, channel);
+  return exchange;
+}
+
+void Comm::serve_waits(Machine& machine, Channel& channel) {
+  while (!channel.waits.empty() && channel.waits.front().first <= channel.signalled) {
+    const std::shared_ptr<Exchange> served = channel.waits.front().second;
+    channel.waits.erase(channel.waits.begin());
+    arrive(machine, served);
+  }
 }
 
 std::string Comm::who_waits() const {
@@ -257,6 +316,10 @@ std::string Comm::who_waits() const {
       text += std::string(text.empty() ? "" : "; ") + name(sent ? ends.first : ends.second) + " waits for " +
               name(sent ? ends.second : ends.first) + (sent ? " to receive" : " to send");
     }
+  for (const auto& [ends, channel] : channels_)
+    if (!channel.waits.empty())
+      text += std::string(text.empty() ? "" : "; ") + name(ends.second) + " waits for a signal of " +
+              name(ends.first);
   return text;
 }
 

@@ -44,12 +44,13 @@ struct Batch {
 // Data that move when all of `expected` ranks have come: the flows, then the effect.
 struct Exchange {
   int expected = 0, arrived = 0, moving = 0;
+  bool by_engine = false;  // a copy engine moves its data, and not the kernels of the ranks
   Way way;
   std::function<void()> effect;
   std::vector<std::shared_ptr<Batch>> waiting;
 };
 
-class Comm {
+class Comm : public std::enable_shared_from_this<Comm> {
  public:
   explicit Comm(int size) : ranks_(static_cast<std::size_t>(size)) {}
 
@@ -65,6 +66,15 @@ class Comm {
   // The exchange of the next message from one rank to another; each end calls it once.
   std::shared_ptr<Exchange> message(Machine& machine, int from, int to, bool sends, void* data,
                                     std::uint64_t bytes);
+  // Number of a window of which this is the rank's part: all ranks register one after the other in the same
+  // order.
+  std::size_t register_window(int rank, void* data);
+  bool window_complete(std::size_t number) const;
+  // One-sided: the exchange of a put into another rank's part of a window, which signals that rank at its
+  // end, and that of the next wait for so many signals.
+  std::shared_ptr<Exchange> put(Machine& machine, int from, int to, void* data, std::size_t window,
+                                std::uint64_t offset, std::uint64_t bytes);
+  std::shared_ptr<Exchange> signals(Machine& machine, int from, int to, int count);
   // Called when a rank's GPU has come to the exchange. Where a link fails, its data never arrive, as with the
   // libraries: whoever waits for them learns of the link when nothing else is left to happen.
   void arrive(Machine& machine, const std::shared_ptr<Exchange>& exchange);
@@ -82,6 +92,7 @@ class Comm {
   struct Rank {
     int gpu = -1;
     std::uint64_t collectives = 0;
+    std::size_t windows = 0;
   };
   struct Collective {
     Kind kind;
@@ -97,11 +108,16 @@ class Comm {
   struct Channel {  // of messages from one rank to another
     std::uint64_t sent = 0, received = 0;
     std::map<std::uint64_t, std::shared_ptr<Message>> open;
+    std::uint64_t signalled = 0, awaited = 0;  // by puts that have ended, and by waits that were called
+    std::vector<std::pair<std::uint64_t, std::shared_ptr<Exchange>>> waits;  // until so many have signalled
   };
+  void serve_waits(Machine& machine, Channel& channel);
   void plan(Machine& machine, const std::shared_ptr<Collective>& collective);
   Ranks known_ranks(Machine& machine);
   // Starts one flow of an exchange.
   void send(Machine& machine, const Exchange& exchange, std::size_t edge, std::function<void()> end);
+  void enqueue(Machine& machine, std::pair<int, int> edge, std::unique_ptr<Operation> operation,
+               std::function<void()> end);
   Engine::Queue& queue(Machine& machine, std::pair<int, int> edge);
 
   std::vector<Rank> ranks_;
@@ -109,6 +125,7 @@ class Comm {
   int joined_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Collective>> collectives_;
   std::map<std::pair<int, int>, Channel> channels_;
+  std::vector<std::vector<void*>> windows_;  // [window][rank]
   std::vector<int> gpus_;
   std::vector<std::vector<int>> rings_;
   std::map<std::pair<int, int>, Engine::Queue*> queues_;

@@ -260,6 +260,12 @@ INTERFACES: Mapping[str, Interface] = {
         in_place=("allreduce", "allgather", "reduce-scatter"),
         library="xccl",
     ),
+    "xccl-put": between_ranks(
+        "ncclPutSignal: the sender stores into a window that the receiver has registered, and signals it",
+        PAIRS,
+        library="xccl",
+        one_sided=True,
+    ),
     "xccl-ping-pong": between_ranks(
         "latency: a message of NCCL or RCCL to another rank's GPU and back",
         ("unidirectional",),

@@ -19,6 +19,10 @@ from byteways.topology.model import Capabilities
 _OPEN_MPI, _CRAY = "Open MPI", "CRAY MPICH"
 #: Beginning of the variables that only Cray MPICH reads (HPE, intro_mpi(3)).
 _OF_CRAY = ("MPICH_GPU_", "MPICH_SMP_", "MPICH_OFI_")
+#: Variables of Cray MPICH, as sites document them: without the first it knows no memory of GPUs; 0 for the
+#: second stages messages between GPUs in host memory.
+GPU_SUPPORT, GPU_IPC = "MPICH_GPU_SUPPORT_ENABLED", "MPICH_GPU_IPC_ENABLED"
+PATH_VARIABLES = frozenset((GPU_SUPPORT, GPU_IPC))
 
 
 @dataclass(frozen=True)

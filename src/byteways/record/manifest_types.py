@@ -88,7 +88,15 @@ class ManifestStudy(_StudyFolder):
     title: str
 
 
-class MemoryTrial(TypedDict):
+class _PathOfMessages(TypedDict, total=False):
+    """Of memory of GPUs that CPUs reach: "gpu" or "cores" move it; null: a message was not measured."""
+
+    path: str | None
+    bytes_per_s: float | None  # of a message of that memory
+    host_bytes_per_s: float | None  # of one of host memory of the same two domains
+
+
+class MemoryTrial(_PathOfMessages):
     """A verified operation that showed whether a library between ranks moves a kind of memory."""
 
     library: str  # with its version

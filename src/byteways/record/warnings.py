@@ -67,6 +67,11 @@ ADVICE = {
         "Cray MPICH stages messages between GPUs in host memory: the result does not measure the GPU links. "
         "Unset MPICH_GPU_IPC_ENABLED before the run, or compare both with the suite mpi-settings."
     ),
+    "copied-by-cores": (
+        "CPUs reach this memory of GPUs, and messages of it are hardly faster than those of host memory "
+        "(bytes/s): a core copies them, or MPI stages them, and the result is not that of a GPU. Check that "
+        "MPI was built for these GPUs and that its variables leave GPU support on."
+    ),
     "two-runtimes": (
         "The process has loaded two copies of a GPU runtime, and neither knows the other's memory: MPI or "
         "PyTorch may take memory of the GPU for host memory. Unset BYTEWAYS_LIBHIP, or let it name the copy "

@@ -345,6 +345,8 @@ def _between_ranks(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]
         yield from ("xccl", "rates.kernel-peer-write", "rates.kernel-local", "gpu.kernel_overlap")
     yield "calls"
     if interface.between == "xccl":
+        if interface.one_sided:  # by copy engines
+            yield from _rates("engine")
         return
     yield from ("mpi", "gpu.peer_latency_ns", "gpu.host_latency_ns")
     yield from (f"cpu.{key}" for key in _OF_MESSAGES)

@@ -227,6 +227,8 @@ MODEL_TABLES: Mapping[str, Mapping[str, ModelKey]] = {
         "gpu_aware": _TRUTH,
         "ipc_by_engine": _TRUTH,
         "core_reductions": ModelKey("truth", False),
+        "shared_cell_bytes": ModelKey("whole", 0),
+        "kernel_reductions_from_bytes": ModelKey("whole", 0),
     },
     "xccl": {
         "channels": ModelKey("whole", least=1),
@@ -234,6 +236,8 @@ MODEL_TABLES: Mapping[str, Mapping[str, ModelKey]] = {
         "simple_step_ns": _NUMBER,
         "ll128_step_ns": ModelKey("number", 0.0),
         "call_ns": _NUMBER,
+        "further_launch_part": ModelKey("number", 1.0, most=1.0),
+        "further_call_ns": ModelKey("number", 0.0),
         "ll_efficiency": _SHARE,
         "simple_efficiency": _SHARE,
     },

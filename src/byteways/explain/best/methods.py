@@ -11,7 +11,6 @@ from byteways.aliases import named_by
 from byteways.explain.claims.finding import cpu_threads
 from byteways.explain.results.counting import count
 from byteways.explain.results.summary import Result
-from byteways.explain.results.variants import LIBRARY_NAMES
 from byteways.plan.block_layout import moves_blocks
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES
 from byteways.plan.options import CALL, CALLS_THAT_WAIT, SUBMIT
@@ -110,7 +109,7 @@ def _between_ranks(cell: Result, library: str) -> str:
     if pattern in COLLECTIVES:
         return named_by("pattern", pattern, prefix=_PREFIX.get(library, "")) or cell.record.interface
     if INTERFACES[cell.record.interface].one_sided:
-        return named_by("interface", cell.record.interface, LIBRARY_NAMES[library]) or cell.record.interface
+        return named_by("interface", cell.record.interface) or cell.record.interface
     return _MESSAGES.get(library, cell.record.interface)
 
 

@@ -79,8 +79,13 @@ def in_place_refusal(question: LegalityContext) -> str | None:
 
 
 def registration_refusal(question: LegalityContext) -> str | None:
-    flow = question.flow
-    if question.options["registration"] != "window" or all(each.memory == "xccl" for each in flow.buffers):
+    if question.options["registration"] != "window":
+        return None
+    return window_refusal(question)
+
+
+def window_refusal(question: LegalityContext) -> str | None:
+    if all(each.memory == "xccl" for each in question.flow.buffers):
         return None
     return "a window is of memory that NCCL or RCCL allocates, kind xccl"
 

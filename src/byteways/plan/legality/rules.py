@@ -92,6 +92,7 @@ RULES: tuple[Rule, ...] = (
         executors.registration_refusal,
         options=("registration",),
     ),
+    Rule("window", "a put stores into memory of the library", executors.window_refusal, ("xccl-put",)),
     Rule("staging", "what is staged is memory of a GPU", executors.staging_refusal, options=("staging",)),
     Rule("grid", "ranks fill the grid, and cells fill tiles", applications.grid_refusal, APPLICATIONS),
     Rule(

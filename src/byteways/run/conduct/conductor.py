@@ -31,6 +31,7 @@ from byteways.run.conduct.library_memory_support import (
     LibraryMemorySupport,
 )
 from byteways.run.conduct.losses import GivenUp, Losses
+from byteways.run.conduct.message_path import warned
 from byteways.run.conduct.oversubscription import Oversubscription
 from byteways.run.conduct.pace import Pace
 from byteways.run.conduct.process import WorkerLost, WorkerProcess
@@ -279,8 +280,11 @@ class Conductor:
         planned, happened = attempt.planned, attempt.happened()
         try:
             outcome = answer["outcome"]
-            if outcome.get("status") == "measured" and (choice := self._choices.of(planned.case)):
-                outcome = {**outcome, "library_choice": choice}
+            if outcome.get("status") == "measured":
+                if choice := self._choices.of(planned.case):
+                    outcome = {**outcome, "library_choice": choice}
+                if added := warned(self._device_messages.path(planned.case), outcome):
+                    outcome = {**outcome, "warnings": [*outcome.get("warnings", []), *added]}
             record, samples = measured_record(
                 planned, outcome, self._method_version, self._topology, self._model, **happened
             )
@@ -326,7 +330,13 @@ class Conductor:
         if INTERFACES[case.interface].between == "mpi":
             library = worker.hello.get("mpi", {}).get("version", "MPI")
         ask = partial(worker.ask, message, TRIAL_LIMIT_S, case.devices_of_ranks)
-        if self._device_messages.try_out(case, ask, library):
+
+        def measure(probe: Case) -> Mapping[str, Any]:
+            asked = replace(request, case=probe).trial(TRIAL_S).to_json()
+            return worker.ask(asked, TRIAL_LIMIT_S, probe.devices_of_ranks)
+
+        found = self._device_messages
+        if found.try_out(case, ask, library) or found.find_path(case, self._topology, measure):
             worker.kill()
             self._worker = None
 

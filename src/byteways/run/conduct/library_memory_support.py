@@ -5,13 +5,17 @@ that may die of it. MPI and UCX need not take memory of GPUs, nor NCCL and RCCL 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from byteways.plan.case import OF_ALL_RANKS, Case
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import is_managed
 from byteways.plan.reasons import CALLS_OF_LIBRARIES
+from byteways.plan.variables import PATH_VARIABLES
+from byteways.run.conduct.message_path import MessagePath, find_path, probes
 from byteways.run.conduct.process import WorkerLost
+from byteways.topology.model import Topology
 
 #: Sampling time of a trial in seconds.
 TRIAL_S = 0.02
@@ -38,6 +42,7 @@ class LibraryMemorySupport:
         self._simulated = simulated
         self._found: dict[Kind, str | None] = {}
         self._libraries: dict[Kind, str] = {}
+        self._paths: dict[Kind, MessagePath] = {}
 
     @property
     def trials(self) -> list[dict[str, Any]]:
@@ -50,6 +55,7 @@ class LibraryMemorySupport:
                 "environment": dict(environment),
                 "taken": reason is None,
                 "reason": reason,
+                **(asdict(self._paths[kind]) if kind in self._paths else {}),
             }
             for kind, reason in self._found.items()
             for _, operation, memories, environment in (kind,)
@@ -67,6 +73,31 @@ class LibraryMemorySupport:
             return None
         library, _, memories, environment = own = _kind(case)
         return self._found.get((library, MESSAGE, memories, environment)) or self._found.get(own)
+
+    def find_path(self, case: Case, topology: Topology, measure: Callable[[Case], Mapping[str, Any]]) -> bool:
+        """Finds out by which path messages of the memory of a case go, if CPUs reach it.
+
+        Returns whether the ranks are to be ended; the path stays unknown then, and the case is measured.
+
+        Args:
+            measure: Measures a message for TRIAL_S and returns the worker's answer; raises WorkerLost.
+        """
+        if self.refusal(case) is not None or (both := probes(case, topology)) is None:
+            return False
+        try:
+            self._paths[_kind(case)] = find_path(both, measure)
+        except WorkerLost:
+            return True
+        return False
+
+    def path(self, case: Case) -> MessagePath:
+        """Returns by which path the messages of a case go; empty where that was not tried, or is what the
+        case asks for by a variable.
+        """
+        if not needs_trial(case) or PATH_VARIABLES & case.environment.keys():
+            return MessagePath()
+        library, _, memories, environment = _kind(case)
+        return self._paths.get((library, MESSAGE, memories, environment), MessagePath())
 
     def try_out(self, case: Case, ask: Callable[[], Mapping[str, Any]], library: str) -> bool:
         """Finds out whether the library moves the memory of a case.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from byteways import _core
 from byteways.plan.memory import is_managed
-from byteways.plan.variables import is_cray_mpich
+from byteways.plan.variables import GPU_IPC, GPU_SUPPORT, is_cray_mpich
 from byteways.record import warnings
 from byteways.record.warnings import Warning
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from byteways._core import Communicator, Session
     from byteways.plan.case import Case
 
-#: Variables of Cray MPICH, as sites document them: without the first it knows no memory of GPUs; 0 for the
-#: second stages messages between GPUs in host memory.
-GPU_SUPPORT, GPU_IPC = "MPICH_GPU_SUPPORT_ENABLED", "MPICH_GPU_IPC_ENABLED"
 #: Half of them are sent.
 SETUP_MESSAGE_BYTES = 4096
 
