@@ -30,6 +30,9 @@ OTHERS = {
     ("run/work/worker.py", "write_text"): "/proc/self/oom_score_adj",
     ("topology/sysfs_writer.py", "write_bytes"): "the sysfs of a machine model in a private temporary folder",
     ("topology/sysfs_writer.py", "symlink_to"): "the same",
+    ("watch/simulated.py", "write_text"): "a machine model in a private temporary folder",
+    ("watch/simulated.py", "symlink_to"): "the simulator under HIP's names in the same",
+    ("watch/hook/sitecustomize.py", "write_text"): "in the watched program, which need not find byteways",
     ("run/conduct/append_only_file.py", "os.fdopen"): "a descriptor of writing.open_appended()",
     ("run/conduct/process.py", "os.fdopen"): "a descriptor of writing.open_appended()",
 }

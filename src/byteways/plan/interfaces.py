@@ -261,7 +261,7 @@ INTERFACES: Mapping[str, Interface] = {
         library="xccl",
     ),
     "xccl-put": between_ranks(
-        "ncclPutSignal: the sender stores into a window that the receiver has registered, and signals it",
+        "ncclPutSignal: the sender stores into a window of the receiver, and signals it",
         PAIRS,
         library="xccl",
         one_sided=True,
