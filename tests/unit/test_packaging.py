@@ -126,7 +126,7 @@ def test_sdist_has_sources_and_no_tests(sdist: Path) -> None:
     assert wanted <= names
     elsewhere = (".ci/", ".venv/", "benchmarks/", "build/", "examples/", "tests/", "validation/")
     assert not [name for name in names if name.startswith(elsewhere)]
-    assert sdist.stat().st_size < 2e6
+    assert sdist.stat().st_size < 2.5e6  # normal.json grows with each machine of examples/fleet
 
 
 def test_installed_sdist_works(sdist: Path, tmp_path: Path) -> None:
