@@ -124,9 +124,9 @@ def test_sdist_has_sources_and_no_tests(sdist: Path) -> None:
         names = {name.partition("/")[2] for name in archive.getnames()}
     wanted = {"LICENSE", "README.md", "CMakeLists.txt", "pyproject.toml", "native/core/error.hpp"}
     assert wanted <= names
-    elsewhere = (".ci/", ".venv/", "benchmarks/", "build/", "examples/", "tests/", "validation/")
+    elsewhere = (".ci/", ".venv/", "benchmarks/", "build/", "examples/", "scripts/", "tests/", "validation/")
     assert not [name for name in names if name.startswith(elsewhere)]
-    assert sdist.stat().st_size < 2.5e6  # normal.json grows with each machine of examples/fleet
+    assert sdist.stat().st_size < 2e6
 
 
 def test_installed_sdist_works(sdist: Path, tmp_path: Path) -> None:
