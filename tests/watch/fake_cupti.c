@@ -162,7 +162,7 @@ int cuptiGetCallbackName(uint32_t domain, uint32_t id, const char** name) {
 int cuptiEnableCallback(uint32_t enable, void* subscriber, uint32_t domain, uint32_t id) {
   return calls_enabled[domain - 1][id] = (int)enable, subscriber == &version ? 0 : 1;
 }
-// A call as CUDA makes it: CUPTI is told of its beginning and its end. Returns whether anybody listens.
+// A call as CUDA makes it: CUPTI sees its begin and its end. Returns whether a callback is enabled.
 int fake_call(uint32_t domain, uint32_t id, uint32_t correlation) {
   struct Info info = {0, name_of_call(domain, id), NULL, NULL, NULL, NULL, 1, NULL, correlation};
   if (!calls_enabled[domain - 1][id]) return 0;

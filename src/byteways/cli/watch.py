@@ -178,7 +178,7 @@ def _read(folder: Path, shown: WatchShown, measure_s: float | None) -> int:
 
 
 def _measure_after(folder: Path, shown: WatchShown, measure_s: float) -> None:
-    """Measures what a command has moved. Its exit status and what was seen stand, whatever fails here."""
+    """Measures what a command has moved. A failure here changes neither its exit status nor what was seen."""
     from byteways.cli import print_error
     from byteways.cli.watch_measure import measure_program
 

@@ -220,7 +220,7 @@ def program_named(word: str) -> Path:
     raise BytewaysError(
         f"no program is named {word}",
         cause=os.strerror(errno.ENOENT) if os.sep in word else "no folder of PATH has it",
-        hint=f"name its file; options of watch stand before `--`: {WATCH_USAGE}",
+        hint=f"name its file; options of watch come before `--`: {WATCH_USAGE}",
     )
 
 

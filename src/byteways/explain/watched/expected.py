@@ -116,7 +116,7 @@ def _expected(
     memory = {"pageable": _MEMORY[change.memory]} if change.memory else {}
     environment = " ".join(f"{name}={value}" for name, value in sorted(change.variables.items()))
     sums = _Sums()
-    # What a process waits for together is one: its time cannot be told from that of the others.
+    # What a process waits for together is one: its time cannot be separated from that of the others.
     groups: dict[tuple[int, int], ComparedBins] = defaultdict(ComparedBins)
     shared = {each.process for each in watched.bins if is_nonblocking(each) and time_of(each) is not None}
     for place, (each, time_ns) in enumerate(zip(watched.bins, taken, strict=True)):

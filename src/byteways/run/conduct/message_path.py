@@ -2,7 +2,7 @@
 
 There a message arrives right whoever copies it: GPU support that is off, or staging, shows in no data. But
 cores copy memory of either kind at one rate, and GPUs move theirs several times as fast: a message of device
-memory and one of host memory between the same two APUs tell the paths apart.
+memory and one of host memory between the same two APUs distinguish the paths.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class MessagePath:
 
 
 def probes(case: Case, topology: Topology) -> tuple[Case, Case] | None:
-    """Returns messages of device and of host memory that tell the paths of a case apart; None where CPUs do
+    """Returns messages of device and of host memory that distinguish the paths of a case; None where CPUs do
     not reach both ends.
     """
     source, destination = case.flows[0].source, case.flows[0].destination
