@@ -15,14 +15,17 @@ EXAMPLES = ROOT / "examples" / "watch"
 WHEELS = ROOT / ".venv" / "mpi"
 #: Programs of EXAMPLES that need an MPI and nothing else.
 BUILT = ("halo", "particles", "fields", "gradients")
-#: Copies 64 MiB between two buffers of the C library, 60 times.
+#: Copies so many MiB between two buffers of the C library, as often as it takes for 4 GiB. A source that was
+#: never written would be one page of zeros.
 _COPIES = """
-import ctypes
+import ctypes, sys
+size = int(sys.argv[1]) << 20
 libc = ctypes.CDLL(None)
 libc.malloc.restype = libc.calloc.restype = ctypes.c_void_p
-one, two = (libc.calloc(1, 64 << 20) for _ in range(2))
-for _ in range(60):
-    ctypes.memmove(one, two, 64 << 20)
+one, two = (libc.calloc(1, size) for _ in range(2))
+ctypes.memset(two, 1, size)
+for _ in range((4 << 30) // size):
+    ctypes.memmove(one, two, size)
 """
 #: Reads a file of 64 MiB into a buffer and copies it to another one, as a load of a model does.
 _LOADS = """
@@ -123,7 +126,7 @@ def _open_mpi(built: Mapping[tuple[str, str], Path]) -> Iterator[WatchedProgram]
 
 def _mpich(built: Mapping[tuple[str, str], Path]) -> Iterator[WatchedProgram]:
     """Yields programs that do without shared memory, and take it; and those with another algorithm."""
-    for name in ("halo 8 KiB", "halo 512 KiB", "particles of 3 KiB", "fields, separate", "fields, packed"):
+    for name in (one for one in _SIZES if one != "gradients"):
         yield WatchedProgram(
             f"{name}, MPICH by its network",
             _of(built, "mpich", _SIZES[name]),
@@ -147,8 +150,13 @@ def _mpich(built: Mapping[tuple[str, str], Path]) -> Iterator[WatchedProgram]:
 
 
 def _copies() -> Iterator[WatchedProgram]:
-    for name, script in (("copies of 64 MiB", _COPIES), ("a load of 64 MiB", _LOADS)):
-        yield WatchedProgram(name, (sys.executable, "-c", script), memories=("hugepage",), memcpy="1MiB")
+    for name, script, *words in (
+        ("copies of 64 MiB", _COPIES, "64"),
+        ("copies of 256 MiB", _COPIES, "256"),
+        ("a load of 64 MiB", _LOADS),
+    ):
+        command = (sys.executable, "-c", script, *words)
+        yield WatchedProgram(name, command, memories=("hugepage",), memcpy="1MiB")
 
 
 def _gpus() -> Iterator[WatchedProgram]:
@@ -159,6 +167,8 @@ def _gpus() -> Iterator[WatchedProgram]:
         ("gpu inference with offload", ("infer",)),
         ("gpu swap of blocks", ("swap",)),
         ("gpu model load", ("load",)),
+        ("gpu model load of large layers", ("load", "--width", "4096", "--steps", "10")),
+        ("gpu inference with small layers", ("infer", "--width", "512", "--layers", "16")),
     ):
         yield WatchedProgram(
             name, (sys.executable, step, *words), memories=("pinned",), gpus=1, uses_torch=True

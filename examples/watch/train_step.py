@@ -6,8 +6,8 @@
 `train` copies a batch of pageable host memory to the GPU in each step, sums the gradients of all ranks, and
 keeps the momentum of its optimiser in host memory. `infer` has its weights in host memory and copies each
 layer before its use. `swap` moves blocks of a cache to host memory and back. `load` copies a whole model.
-Host memory is pageable: `byteways watch --try pinned` shows what pinned memory would gain. Without a GPU
-everything runs on the CPU.
+Host memory is pageable: `byteways watch --try pinned` shows what pinned memory would gain. With --pinned it
+is page-locked, so that `--try copies` has something to do. Without a GPU everything runs on the CPU.
 """
 
 from __future__ import annotations
@@ -30,6 +30,11 @@ def device_of_rank() -> torch.device:
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
 
 
+def in_host(tensor: torch.Tensor, options: argparse.Namespace) -> torch.Tensor:
+    """Returns a tensor of host memory, page-locked if that is asked for and there is a GPU."""
+    return tensor.pin_memory() if options.pinned and torch.cuda.is_available() else tensor
+
+
 def layers(count: int, width: int, device: torch.device) -> list[torch.Tensor]:
     """Returns square weights, the same on every rank."""
     generator = torch.Generator().manual_seed(1)
@@ -40,8 +45,8 @@ def layers(count: int, width: int, device: torch.device) -> list[torch.Tensor]:
 def train(options: argparse.Namespace, device: torch.device) -> float:
     """Returns the loss of the last step."""
     weights = [one.requires_grad_() for one in layers(options.layers, options.width, device)]
-    momenta = [torch.zeros(one.shape) for one in weights]  # in host memory
-    batches = torch.randn(4, options.batch, options.width)
+    momenta = [in_host(torch.zeros(one.shape), options) for one in weights]  # in host memory
+    batches = in_host(torch.randn(4, options.batch, options.width), options)
     loss = torch.zeros(())
     for step in range(options.steps):
         values = batches[step % len(batches)].to(device)
@@ -61,7 +66,7 @@ def train(options: argparse.Namespace, device: torch.device) -> float:
 
 def infer(options: argparse.Namespace, device: torch.device) -> float:
     """Returns the mean of the last output."""
-    weights = layers(options.layers, options.width, torch.device("cpu"))
+    weights = [in_host(one, options) for one in layers(options.layers, options.width, torch.device("cpu"))]
     values = torch.ones(options.batch, options.width, device=device)
     for _ in range(options.steps):
         for weight in weights:
@@ -72,7 +77,7 @@ def infer(options: argparse.Namespace, device: torch.device) -> float:
 def swap(options: argparse.Namespace, device: torch.device) -> float:
     """Returns the sum of the cache, which is what it was."""
     cache = torch.ones(BLOCKS, BLOCK_VALUES, device=device)
-    host = torch.empty(BLOCKS, BLOCK_VALUES)
+    host = in_host(torch.empty(BLOCKS, BLOCK_VALUES), options)
     for _ in range(options.steps):
         for block in range(BLOCKS):
             host[block].copy_(cache[block])
@@ -84,7 +89,7 @@ def swap(options: argparse.Namespace, device: torch.device) -> float:
 
 def load(options: argparse.Namespace, device: torch.device) -> float:
     """Returns the sum of the model's weights."""
-    weights = layers(options.layers, options.width, torch.device("cpu"))
+    weights = [in_host(one, options) for one in layers(options.layers, options.width, torch.device("cpu"))]
     total = 0.0
     for _ in range(options.steps):
         model = [one.to(device) for one in weights]
@@ -102,6 +107,7 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--width", type=int, default=2048)
     parser.add_argument("--batch", type=int, default=1024)
+    parser.add_argument("--pinned", action="store_true", help="host memory is page-locked")
     options = parser.parse_args()
     device = device_of_rank()
     if device.type == "cuda":

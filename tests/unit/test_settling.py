@@ -82,7 +82,13 @@ def test_time_and_number_of_rounds_are_limited() -> None:
         (RunOptions(), None, 5.0, 2.25),
         (RunOptions(), 60.0, 5.0, 2.25),  # a suite's own budget is an upper limit
         (RunOptions(), 10.0, 9.0, 1.0),
-        (RunOptions(budget_s=60.0), 60.0, 5.0, 51.0),  # the user's is used up
+        (
+            RunOptions(budget_s=60.0),
+            60.0,
+            0.0,
+            51.0,
+        ),  # the user's is used up; a simulated run has spent nothing
+        (RunOptions(budget_s=60.0), 60.0, 5.0, 55.0),
         (RunOptions(budget_s=60.0), 60.0, 20.0, 40.0),
         (RunOptions(rounds=3), None, 5.0, None),
         (RunOptions(for_s=60.0), None, 5.0, None),
@@ -99,6 +105,12 @@ def test_time_for_further_rounds(
     assert LEAST_FURTHER_S < 2.25
     slow = settling(Path(), PLAN, options, budget_s, spent_s, 2.0)
     assert (slow and slow.left_s) == (left_s and left_s / 2)
+    whole = settling(Path(), PLAN, options, budget_s, spent_s, to_budget=True)
+    if budget_s is not None and options.for_s is None:
+        assert whole and whole.left_s == budget_s - (spent_s or 9.0)
+    fast = settling(Path(), PLAN, options, budget_s, spent_s, 0.5)
+    twice = 2 if options.budget_s else 1  # a suite's own budget is planned with its estimates
+    assert (fast and fast.left_s) == (left_s and left_s * twice)
     large = PLAN[:1] * (MOST_MEASUREMENTS + 1)
     assert settling(Path(), large, options, budget_s, spent_s) is None
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from msgspec import structs
 
 from byteways.explain.results.index import Index
+from byteways.explain.results.summary import ResultGroup
 from byteways.explain.watched.advice import advice
 from byteways.explain.watched.expected import ExpectedRatio, communication_ns, expected
 from byteways.explain.watched.figures import Figures
+from byteways.explain.watched.mean_times import mean_time_of
+from byteways.explain.watched.open_predictions import open_figures
 from byteways.explain.watched.wording_advice import advice_table
 from byteways.plan.case import Case, Flow
 from byteways.plan.question_suite import suite_of_questions
@@ -19,7 +23,7 @@ from byteways.watch.changes import ProgramChange
 from byteways.watch.questions import exchanging, may_alter, question_of, questions_of, with_waits
 from tests.unit import study_runs
 from tests.unit.run_folders import TOPOLOGY
-from tests.unit.test_watched_advice import GPU0, PAGEABLE, copies
+from tests.unit.test_watched_advice import GPU0, PAGEABLE, PINNED, copies
 
 KIB, MIB = 2**10, 2**20
 #: Of a copy of 1 MiB to a GPU, in ns.
@@ -44,28 +48,42 @@ def messages(
     return Bin(what, method, count, count * moved, moved, moved, process=process, time_ns=time_ns, **ends)
 
 
-def measured(pattern: str, time_ns: float, environment: Mapping[str, str]) -> list[Record]:
-    """Returns three rounds of a message between two ranks."""
+def measured(
+    pattern: str, time_ns: float, environment: Mapping[str, str], mean: float = 1.0, scatter: float = 1.0
+) -> list[Record]:
+    """Returns three rounds of a message between two ranks, whose mean time is `mean` of the median."""
     ends = [("0/cpu0:pageable", "1/cpu0:pageable")]
     if pattern == "bidirectional":
         ends.append((ends[0][1], ends[0][0]))
     flows = [Flow.from_json({"source": one, "destination": two, "executor": "cpu0"}) for one, two in ends]
     case = Case("mpi", pattern, tuple(flows), 64 * KIB, "warm", environment=environment)
     gb_per_s = len(flows) * 64 * KIB / time_ns
-    times = study_runs.record(case, 64 * KIB / time_ns).time_ns
-    return [study_runs.record(case, gb_per_s, round=number, time_ns=times) for number in range(3)]
+    times = study_runs.record(case, 64 * KIB / time_ns, mean=mean).time_ns
+    slow = study_runs.record(case, 64 * KIB / time_ns / scatter, mean=mean).time_ns
+    return [
+        study_runs.record(case, gb_per_s, round=number, time_ns=slow if number == 0 else times)
+        for number in range(3)
+    ]
 
 
-def ranks_run() -> Index:
-    """Returns a run with messages between two ranks, with BTL=tcp and without."""
+def ranks_run(
+    plain: Mapping[str, str] = {}, other: Mapping[str, str] = TCP.variables, scatter: float = 1.0
+) -> Index:
+    """Returns a run with messages between two ranks, with variables and with others that are slower.
+
+    Args:
+        plain: The variables.
+        other: Those others.
+        scatter: What the first round takes longer.
+    """
     records = [
         one
         for environment, one_way, both in (
-            ({}, ONE_WAY_NS, BOTH_NS),
-            ({"BTL": "tcp"}, OTHER_ONE_WAY_NS, OTHER_BOTH_NS),
+            (plain, ONE_WAY_NS, BOTH_NS),
+            (other, OTHER_ONE_WAY_NS, OTHER_BOTH_NS),
         )
         for pattern, time_ns in (("unidirectional", one_way), ("bidirectional", both))
-        for one in measured(pattern, time_ns, environment)
+        for one in measured(pattern, time_ns, environment, scatter=scatter)
     ]
     return Index.of(study_runs.run("h200-x4", *records))
 
@@ -73,7 +91,7 @@ def ranks_run() -> Index:
 def gpu_run() -> Index:
     """Returns a run with copies of 1 MiB to a GPU from pageable and from pinned memory."""
     records = [
-        study_runs.record(case, MIB / time_ns, round=number)
+        study_runs.record(case, MIB / time_ns, round=number, mean=1.0)
         for memory, time_ns in (("pageable", PAGEABLE_NS), ("pinned", PINNED_NS))
         for case in [study_runs.flow_case("copy", f"cpu0:{memory}", "gpu0:device", "gpu0", size_bytes=MIB)]
         for number in range(3)
@@ -115,6 +133,58 @@ def test_transfers_that_overlap_keep_the_ratio() -> None:
     """Catches a time below zero for a program that is faster than the run."""
     found = of_tcp(messages("MPI_Send", round(10 * ONE_WAY_NS)))
     assert found.ratio is not None and found.ratio.value == pytest.approx(4.0, rel=1e-3)
+
+
+def test_what_overlaps_now_need_not_later() -> None:
+    """Catches a gain that rests on as much overlap among shorter messages, and bounds without that gain."""
+    shared = ProgramChange("BTL=sm", {"BTL": "sm"})
+    run = ranks_run(plain=shared.variables, other={})
+    taken = round(100 * OTHER_ONE_WAY_NS / 2)
+    bins = [messages("MPI_Isend", 0), messages("MPI_Wait", taken, what="synchronisation")]
+    ratio = expected(Watched([], bins), run, [shared])["BTL=sm"].ratio
+    of_run = ONE_WAY_NS / OTHER_ONE_WAY_NS
+    assert ratio is not None and ratio.value == pytest.approx(2 * of_run, rel=1e-3)
+    assert ratio.low <= of_run and ratio.high >= ratio.value
+
+
+def test_means_count() -> None:
+    """Catches medians of samples and of rounds where a program has the sum of its operations."""
+    skewed = measured("unidirectional", ONE_WAY_NS, {}, mean=1.5)
+    # A round in another state than the others, as launches of a program are.
+    slow = measured("unidirectional", 8 * ONE_WAY_NS, {})[0]
+    for records, wanted in (
+        (skewed, 1.5 * ONE_WAY_NS),
+        ([slow, *measured("unidirectional", ONE_WAY_NS, {})[1:]], 2 * ONE_WAY_NS),
+    ):
+        [cell] = Index.of(study_runs.run("h200-x4", *records)).cells
+        time = mean_time_of(ResultGroup((cell,), cell.value, cell.low, cell.high))
+        assert time is not None and time.value == pytest.approx(wanted, rel=1e-3)
+        assert time.low < time.value < time.high
+
+
+def test_a_call_with_pageable_memory_is_its_time() -> None:
+    """Catches the time on the GPU alone of a copy that the driver stages in the call."""
+    staged = copies(PAGEABLE, GPU0, 5.0, count=1)
+    for each, wanted in (
+        (structs.replace(staged, call_ns=15), 15.0),
+        (structs.replace(staged, call_ns=2), 5.0),
+        (structs.replace(copies(PINNED, GPU0, 5.0, count=1), call_ns=15), 5.0),
+    ):
+        assert communication_ns(each) == wanted
+
+
+def test_rounds_go_where_a_prediction_is_open() -> None:
+    """Catches rounds of what a change leaves alone, of what is known well, and none of what is not."""
+    watched = Watched([], [messages("MPI_Send", round(100 * ONE_WAY_NS))])
+    assert open_figures(ranks_run(), watched, [ProgramChange(), TCP]) == []
+    apart = ranks_run(scatter=1.5)
+    one_way = {one.record.case_id for one in apart.cells if one.record.pattern == "unidirectional"}
+    assert len(one_way) == 2
+    [cases] = open_figures(apart, watched, [ProgramChange(), TCP])
+    assert {*cases} == one_way
+    # Without a change the time itself is to be known, and the best method's.
+    [cases] = open_figures(apart, watched, [ProgramChange()])
+    assert {*cases} <= one_way
 
 
 def test_an_exchange_takes_its_wait_and_both_ways() -> None:

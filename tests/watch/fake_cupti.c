@@ -5,9 +5,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef void (*Request)(uint8_t**, size_t*, size_t*);
 typedef void (*Complete)(void*, uint32_t, uint8_t*, size_t, size_t);
+
+enum { FAKE_CALL_NS = 2000 };  // of a call
 
 enum {
   kMemcpy = 1,
@@ -167,6 +170,11 @@ int fake_call(uint32_t domain, uint32_t id, uint32_t correlation) {
   struct Info info = {0, name_of_call(domain, id), NULL, NULL, NULL, NULL, 1, NULL, correlation};
   if (!calls_enabled[domain - 1][id]) return 0;
   call_back(NULL, domain, id, &info);
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - begin.tv_sec) * 1000000000L + now.tv_nsec - begin.tv_nsec < FAKE_CALL_NS);
   info.site = 1;
   call_back(NULL, domain, id, &info);
   return 1;

@@ -15,6 +15,8 @@ from byteways.watch.folder import WatchFolder
 from byteways.watch.launching import watch_launch
 from tests.watch.programs import HERE, codes, collectors, compiled, watched
 
+#: Of a call of the fake CUPTI, in ns (FAKE_CALL_NS).
+CALL_NS = 2000
 #: CUPTI_API_VERSION of 12.4, 12.9, 13.0 and 13.5.
 VERSIONS = (22, 28, 130001, 130500)
 
@@ -111,6 +113,8 @@ def test_the_module_that_called(tmp_path: Path, words: str) -> None:
     own, other = only(found, size_to=4096), only(found, size_to=8192)
     assert (own.count, other.count) == (count, count)
     assert own.site and own.site.startswith("cuda_program") and other.site == "libmover.so"
+    # Of each call, and of none twice: as long as the fake one takes, and not by an order of magnitude longer.
+    assert all(1 <= (one.call_ns or 0) / (count * CALL_NS) < 10 for one in (own, other))
 
 
 def test_memory_is_bounded_and_what_is_dropped_is_said(tmp_path: Path) -> None:

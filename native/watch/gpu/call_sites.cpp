@@ -3,11 +3,13 @@
 
 #include <unwind.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <string_view>
 
 #include "watch/clock.hpp"
+#include "watch/histogram.hpp"
 #include "watch/names.hpp"
 #include "watch/site.hpp"
 
@@ -17,6 +19,19 @@ namespace {
 // A word has the number of the call and that of the module.
 constexpr std::size_t kCalls = 1 << 17;
 constinit std::atomic<std::uint64_t> calls[kCalls]{};
+
+// A word has the number of the call and its time in ns, at most some 4 s.
+constinit std::atomic<std::uint64_t> durations[kCalls]{};
+constexpr std::int64_t kMostDuration = UINT32_MAX;
+
+// Calls of this thread that have begun: one of the runtime makes one of the driver.
+struct Begun {
+  std::uint32_t correlation = 0;
+  std::int64_t at = 0;
+};
+constexpr std::size_t kNested = 4;
+thread_local Begun begun[kNested];
+thread_local std::size_t next_begun = 0;
 
 // Frames that are looked at; CUDA's own are few.
 constexpr int kMostFrames = 32;
@@ -95,6 +110,29 @@ std::uint16_t site_of_caller(std::uintptr_t stack) {
   const auto stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const std::uint64_t word = static_cast<std::uint64_t>(correlation) << 32 | site_of_caller(stack);
   calls[correlation % kCalls].store(word, std::memory_order_release);
+  begun[next_begun++ % kNested] = {correlation, now()};
+}
+
+void remember_end(std::uint32_t correlation) noexcept {
+  const std::int64_t end = now();
+  for (std::size_t back = 0; back < std::min(kNested, next_begun); ++back) {
+    const std::size_t place = next_begun - 1 - back;
+    const Begun& call = begun[place % kNested];
+    if (call.correlation != correlation) continue;
+    const auto time = static_cast<std::uint64_t>(std::min(time_between(call.at, end), kMostDuration));
+    const std::uint64_t word = static_cast<std::uint64_t>(correlation) << 32 | time;
+    durations[correlation % kCalls].store(word, std::memory_order_release);
+    next_begun = place;
+    return;
+  }
+}
+
+std::int64_t take_time_of_call(std::uint32_t correlation) noexcept {
+  if (correlation == 0) return kUnknownTime;
+  std::atomic<std::uint64_t>& known = durations[correlation % kCalls];
+  std::uint64_t word = known.load(std::memory_order_acquire);
+  if (word >> 32 != correlation || !known.compare_exchange_strong(word, 0)) return kUnknownTime;
+  return static_cast<std::int64_t>(word & UINT32_MAX);
 }
 
 std::uint16_t site_of_call(std::uint32_t correlation) noexcept {

@@ -62,8 +62,8 @@ void complete(void* context, std::uint32_t stream, std::uint8_t* buffer, std::si
 }
 
 void called(void*, std::uint32_t domain, std::uint32_t, const CallInfo* info) {
-  if ((domain == kDriverCalls || domain == kRuntimeCalls) && info != nullptr && info->site == kBegins)
-    remember_call(info->correlation);
+  if ((domain != kDriverCalls && domain != kRuntimeCalls) || info == nullptr) return;
+  (info->site == kBegins ? remember_call : remember_end)(info->correlation);
 }
 
 template <class Function>

@@ -86,6 +86,14 @@ std::uint16_t site_of_either(std::uint32_t call, std::uint32_t of_runtime = 0) {
   return site != 0 ? site : site_of_call(of_runtime);
 }
 
+// That of the runtime's call contains the driver's, which is taken, too: both have one copy.
+std::int64_t take_time_of_either(std::uint32_t call, std::uint32_t of_runtime = 0) {
+  const std::int64_t inner = take_time_of_call(call);
+  if (of_runtime == call) return inner;
+  const std::int64_t outer = take_time_of_call(of_runtime);
+  return outer != kUnknownTime ? outer : inner;
+}
+
 void add_copy(const std::uint8_t* place) {
   const auto record = read<Copy>(place);
   std::uint64_t count = 0;
@@ -99,7 +107,9 @@ void add_copy(const std::uint8_t* place) {
   key.method = record.flags & 1 ? named(kAsynchronous, record.copy_kind) : named(kCopies, record.copy_kind);
   key.site = site_of_either(record.correlation, record.runtime_correlation);
   key.size = record.bytes / count;
-  Bin* const bin = histogram().add(key, count, {duration(record.start, record.end)}, at(record.end));
+  const Times times{duration(record.start, record.end),
+                    take_time_of_either(record.correlation, record.runtime_correlation)};
+  Bin* const bin = histogram().add(key, count, times, at(record.end));
   if (has_kernels) add_copy_time(record.device, record.start, record.end, bin);
 }
 
@@ -118,7 +128,8 @@ void add_peer_copy(const std::uint8_t* place) {
   key.method = number_of(record.flags & 1 ? "cuMemcpyPeerAsync" : "cuMemcpyPeer");
   key.site = site_of_either(record.correlation);
   key.size = record.bytes;
-  Bin* const bin = histogram().add(key, 1, {duration(record.start, record.end)}, at(record.end));
+  const Times times{duration(record.start, record.end), take_time_of_either(record.correlation)};
+  Bin* const bin = histogram().add(key, 1, times, at(record.end));
   if (has_kernels) add_copy_time(record.device, record.start, record.end, bin);
 }
 

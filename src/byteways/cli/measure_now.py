@@ -15,6 +15,7 @@ from byteways.run.conduct import plan_file
 from byteways.run.conduct.conductor import Interrupted
 from byteways.run.conduct.interruption import Interruption
 from byteways.run.conduct.measure_from_python import measure_from_python
+from byteways.run.conduct.settling import OpenCases
 from byteways.run.conduct.simulation import Simulation
 from byteways.run.conduct.suite_choice import SuiteOf
 from byteways.run.conduct.time_limit import TimeLimit
@@ -28,8 +29,9 @@ def measure_now(
     limit: TimeLimit,
     tick: Callable[[], None] | None = None,
     options: RunOptions | None = None,
+    open_cases: OpenCases | None = None,
 ) -> tuple[RunFolder, Sequence[PlannedCase]]:
-    """Measures until all is measured or the time is over; returns the run and its plan.
+    """Measures until all is measured or the time is over; returns the run and the suite's rounds of its plan.
 
     Args:
         suite: What to measure, or what returns it for this machine.
@@ -38,6 +40,7 @@ def measure_now(
         limit: Within its context.
         tick: Called while the machine is opened; None: the limit's check.
         options: Ranks and their launcher; None: the usual ones.
+        open_cases: Says which cases further rounds are to measure, until the time is over; None: none.
 
     Raises:
         Interrupted: By a signal, or the time was over before anything was planned.
@@ -48,10 +51,21 @@ def measure_now(
 
     try:
         run = measure_from_python(
-            suite, options or RunOptions(), folder, command_line(), display, limit, simulation, tick=tick
+            suite,
+            options or RunOptions(),
+            folder,
+            command_line(),
+            display,
+            limit,
+            simulation,
+            open_cases,
+            tick,
+            to_budget=True,
         )
     except Interrupted:
         if not limit.over or not (folder / MANIFEST).exists():
             raise
         run = RunFolder(folder)
-    return run, plan_file.read(folder, parse(run.manifest["suite"]["text"], file="of this command")).cases
+    planned = parse(run.manifest["suite"]["text"], file="of this command")
+    cases = plan_file.read(folder, planned).cases
+    return run, [one for one in cases if one.round < planned.rounds]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from byteways.units import parse_duration
 
 if TYPE_CHECKING:
     from byteways.run.shared.options import RunOptions
+    from byteways.watch.changes import ProgramChange
     from byteways.watch.folder import WatchFolder
 
 #: In the folder of a watched program: the run that was measured for it; further ones have a number.
@@ -45,21 +46,24 @@ def seconds_of(text: str) -> float:
 
 
 def measure_program(
-    found: WatchFolder, folder: Path, limit_s: float, settings: Sequence[Mapping[str, str]] = ()
+    found: WatchFolder, folder: Path, limit_s: float, changes: Sequence[ProgramChange] = ()
 ) -> Path:
-    """Measures what a program moved, with further variables too, and returns the folder of the run.
+    """Measures what a program moved, with variables of changes too, and returns the folder of the run.
+
+    After three rounds of all, the rest of the time goes to what predictions need (open_predictions.py).
 
     Args:
         found: What the program moved.
         folder: Where the run is kept: the folder of the program.
         limit_s: Seconds in all.
-        settings: Variables with which all is measured, too.
+        changes: Of the program; their predicted gains are to be known.
 
     Raises:
         BytewaysError: Nothing of it can be measured here, or not within the limit.
     """
     from byteways.cli.measure_now import measure_now
     from byteways.cli.watched_suite import suite_of_watched
+    from byteways.explain.watched.open_predictions import open_cases
     from byteways.plan.budget import BudgetError
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.simulation import recorded_simulation
@@ -69,6 +73,7 @@ def measure_program(
     limit = TimeLimit(limit_s, began)
     own = _new_folder(folder)
     simulation = recorded_simulation(folder, to_builtins(found.manifest))
+    settings = [one.variables for one in changes if one.variables]
     suite = partial(
         suite_of_watched,
         found.watched,
@@ -81,7 +86,12 @@ def measure_program(
     try:
         with limit:
             run, planned = measure_now(
-                lambda topology: suite(topology=topology), simulation, own, limit, options=_options(found)
+                lambda topology: suite(topology=topology),
+                simulation,
+                own,
+                limit,
+                options=_options(found),
+                open_cases=partial(open_cases, watched=found.watched, changes=changes),
             )
     except Interrupted as stopped:
         if limit.over:
@@ -126,4 +136,5 @@ def _options(found: WatchFolder) -> RunOptions:
     command = found.manifest.command
     launched = bool(command) and Path(command[0]).name.startswith(_LAUNCHERS)
     launcher = shlex.quote(command[0]) if launched else None
-    return RunOptions(ranks=max(filter(None, ranks), default=None), launcher=launcher)
+    most = max(filter(None, ranks), default=None)
+    return RunOptions(ranks=most, launcher=launcher)

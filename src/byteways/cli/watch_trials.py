@@ -122,9 +122,8 @@ def _measure(
     from byteways.cli import print_error
     from byteways.cli.watch_measure import measure_program
 
-    settings = [one.variables for one in changes if one.variables]
     try:
-        shown.compare_with(measure_program(found, folder, measure_s, settings))
+        shown.compare_with(measure_program(found, folder, measure_s, changes))
     except BytewaysError as error:
         print_error(error)
 

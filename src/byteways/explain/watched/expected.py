@@ -4,7 +4,8 @@ Each bin takes the time of its method in the run, times a factor for contention,
 A change scales the first by the ratio of the run's times with and without it, and leaves the waiting alone.
 Contention, such as of processes that share cores, slows down all that a program does: its factor is the least
 by which an operation of any of its processes takes longer than in the run. Who waits for others has greater
-ones. A program that is faster than the run, because its transfers overlap, keeps the ratio.
+ones. A program may be faster than the run, because it has more transfers at once. A change that shortens them
+leaves less to hide: then it takes the run's time with the change, at most what it takes now.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from math import exp, hypot, log
 from typing import Any
 
 from byteways.explain.results.index import Index
@@ -59,6 +61,7 @@ class ComparedBins:
     """Bins with their times in the program and, as it is and changed, in the run, in ns."""
 
     taken: float = 0.0
+    at_once: bool = False  # the calls return before their transfers end, which may overlap others
     plain: Part = field(default_factory=lambda: Part(0.0, 0.0, 0.0))
     changed: Part = field(default_factory=lambda: Part(0.0, 0.0, 0.0))
 
@@ -68,16 +71,34 @@ class ComparedBins:
 
     def scales(self, contention: float) -> tuple[float, float, float]:
         """Returns by what the time changes: at least, probably and at most."""
+        ratio = self.ratio
         ends = [
-            self._scale(plain, changed, factor)
-            for plain, changed in ((self.plain.high, self.changed.low), (self.plain.low, self.changed.high))
+            scale(end, factor)
+            for end in (ratio.low, ratio.high)
             for factor in (1.0, contention)
+            for scale in (self._scale, self._overlapping)
         ]
-        return min(ends), self._scale(self.plain.value, self.changed.value, contention), max(ends)
+        return min(ends), self._scale(ratio.value, contention), max(ends)
 
-    def _scale(self, plain: float, changed: float, contention: float) -> float:
-        busy = min(self.taken, contention * plain)
-        return 1 + busy / self.taken * (changed / plain - 1)
+    @property
+    def ratio(self) -> Part:
+        """The run's time changed over that as it is; both vary by themselves, so their variances add up."""
+        value = self.changed.value / self.plain.value
+        down = hypot(log(self.changed.value / self.changed.low), log(self.plain.high / self.plain.value))
+        up = hypot(log(self.changed.high / self.changed.value), log(self.plain.value / self.plain.low))
+        return Part(value, value * exp(-down), value * exp(up))
+
+    def _scale(self, ratio: float, contention: float) -> float:
+        """Returns by what the time changes at a ratio of the run, if no more is hidden than now."""
+        if not self.at_once or ratio >= 1 or contention * self.plain.value <= self.taken:
+            return self._overlapping(ratio, contention)
+        # Part of the run's time is hidden by other transfers; a shorter time need not be.
+        return min(1.0, ratio * contention * self.plain.value / self.taken)
+
+    def _overlapping(self, ratio: float, contention: float) -> float:
+        """Returns the same if as large a part is hidden as now."""
+        busy = min(self.taken, contention * self.plain.value)
+        return 1 + busy / self.taken * (ratio - 1)
 
 
 def expected(
@@ -110,11 +131,16 @@ def communication_ns(each: Bin) -> float | None:
     return time_of(each) if each.what != "synchronisation" or each.method.startswith("MPI_") else None
 
 
+def instead(change: ProgramChange) -> tuple[dict[str, str], str]:
+    """Returns kinds of memory that take the place of others, and variables, as runs measure a change."""
+    memory = {"pageable": _MEMORY[change.memory]} if change.memory in _MEMORY else {}
+    return memory, " ".join(f"{name}={value}" for name, value in sorted(change.variables.items()))
+
+
 def _expected(
     watched: Watched, taken: Sequence[float | None], figures: Figures, change: ProgramChange
 ) -> ExpectedRatio:
-    memory = {"pageable": _MEMORY[change.memory]} if change.memory else {}
-    environment = " ".join(f"{name}={value}" for name, value in sorted(change.variables.items()))
+    memory, environment = instead(change)
     sums = _Sums()
     # What a process waits for together is one: its time cannot be separated from that of the others.
     groups: dict[tuple[int, int], ComparedBins] = defaultdict(ComparedBins)
@@ -130,7 +156,9 @@ def _expected(
             sums.unknown += time_ns
             sums.add(time_ns, 1.0, 1.0, 1.0)
             continue
-        groups[each.process, -1 if is_nonblocking(each) else place].add(time_ns, plain, changed)
+        group = groups[each.process, -1 if is_nonblocking(each) else place]
+        group.at_once = is_nonblocking(each) or interface_of(each) == "copy"
+        group.add(time_ns, plain, changed)
     factor = contention_of([*groups.values()])
     for group in groups.values():
         sums.add(group.taken, *group.scales(factor))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from statistics import median
 
 from byteways.errors import BytewaysError
 from byteways.explain.best.answers import Answer, answers
-from byteways.explain.claims.phrases import times_of
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part, ResultGroup
 from byteways.explain.results.variants import Variant
+from byteways.explain.watched.mean_times import mean_time_of
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.question import Question
 from byteways.watch.bins import Bin, Watched
@@ -75,6 +74,13 @@ class Figures:
             memory: Kinds of memory that take the place of others.
             environment: Variables under which it was measured, as a variant has them.
         """
+        group = self.own_group(each, memory, environment)
+        return None if group is None else self.all_ns(each, group)
+
+    def own_group(
+        self, each: Bin, memory: Mapping[str, str] | None = None, environment: str = ""
+    ) -> ResultGroup | None:
+        """Returns the results of a bin's own method, as own_ns(); None: there are none."""
         asked = self.question(each)
         best = None if isinstance(asked, str) else self.best(asked)
         if best is None:
@@ -89,24 +95,21 @@ class Figures:
         for variant, group in measured:
             same = (variant.interface, variant.options, variant.environment) == key
             if same and _same_memory(ends, variant):
-                return self.all_ns(each, group)
+                return group
         return None
 
     def all_ns(self, each: Bin, group: ResultGroup) -> Part | None:
-        """Returns the time of a bin at a method in ns, of the median path; None: unknown.
+        """Returns the mean time of a bin at a method in ns, of the median path; None: unknown.
 
         An exchange counts at both ends of both its messages, and takes the time of one.
         """
-        times = times_of(group)
-        if not times:
+        time = mean_time_of(group)
+        if time is None:
             return None
         asked = self.question(each)
         both = not isinstance(asked, str) and asked.pattern == BOTH_WAYS
-        low, value, high = (
-            each.count / (2 if both else 1) * median(ends)
-            for ends in zip(*((one.low, one.value, one.high) for one in times), strict=True)
-        )
-        return Part(value, low, high)
+        count = each.count / (2 if both else 1)
+        return Part(count * time.value, count * time.low, count * time.high)
 
     def taken_ns(self, watched: Watched) -> list[float | None]:
         """Returns the time of each bin in ns, with its part of what was waited for requests."""

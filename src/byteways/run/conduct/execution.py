@@ -132,6 +132,8 @@ class Execution:
         on_start: Callable[[Conductor], None] = lambda _: None,
         on_round: Callable[[int, int], None] = lambda number, cases: None,
         open_cases: OpenCases | None = None,
+        *,
+        to_budget: bool = False,
     ) -> None:
         """Measures what remains; then sets `state` to `complete` or `interrupted`, also in the manifest.
 
@@ -139,6 +141,7 @@ class Execution:
             on_start: Receives the conductor before it begins.
             on_round: Receives the number of an additional round (from 1) and its number of cases.
             open_cases: Says which cases further rounds are to measure (settling.py); None: none.
+            to_budget: Whether these may use up a suite's own budget.
 
         Raises:
             BytewaysError: The journal cannot be written; everything recorded before is kept.
@@ -174,7 +177,7 @@ class Execution:
         self.state = "interrupted"
         try:
             if self.repetition is None:
-                self._settle(conductor, open_cases, on_round)
+                self._settle(conductor, open_cases, on_round, to_budget=to_budget)
             else:
                 self._repeat(conductor, self.repetition, on_round)
             self.state = "complete"
@@ -186,7 +189,12 @@ class Execution:
         manifests.write(self.folder, self.manifest)
 
     def _settle(
-        self, conductor: Conductor, open_cases: OpenCases | None, on_round: Callable[[int, int], None]
+        self,
+        conductor: Conductor,
+        open_cases: OpenCases | None,
+        on_round: Callable[[int, int], None],
+        *,
+        to_budget: bool,
     ) -> None:
         """Measures what remains, then the rounds that open comparisons need."""
         if open_cases is None:
@@ -198,7 +206,9 @@ class Execution:
         if recorded_simulation(self.folder, self.manifest) is None:
             spent_s = self.spent_s + time.monotonic() - self.started + reserve_s(self.budget_s or 0.0)
             slowness = conductor.slowness
-        further = settling(self.folder, self.planned, options, self.budget_s, spent_s, slowness)
+        further = settling(
+            self.folder, self.planned, options, self.budget_s, spent_s, slowness, to_budget=to_budget
+        )
         for cases in further.rounds(open_cases) if further else ():
             self._add_round(cases, on_round)
             conductor.run(cases, keep_worker=True)

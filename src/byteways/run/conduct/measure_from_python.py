@@ -65,6 +65,8 @@ def measure_from_python(
     simulation: Simulation | None = None,
     open_cases: OpenCases | None = None,
     tick: Callable[[], None] | None = None,
+    *,
+    to_budget: bool = False,
 ) -> RunFolder:
     """Measures a suite into a new folder and returns the run.
 
@@ -78,6 +80,7 @@ def measure_from_python(
         simulation: The simulated machine; None: this machine.
         open_cases: Says which cases further rounds are to measure; None: none.
         tick: Called while the machine is opened; None: the interruption's check.
+        to_budget: Whether further rounds may use up a suite's own budget.
 
     Raises:
         BytewaysError: As begin(), or the journal cannot be written.
@@ -97,7 +100,7 @@ def measure_from_python(
             interruption.at_once = conductor.kill_at_once
 
         with displays(len(execution.remaining), interruption) as display:
-            execution.measure(display, on_start, display.begins_round, open_cases)
+            execution.measure(display, on_start, display.begins_round, open_cases, to_budget=to_budget)
     finally:
         if interruption.hurried:
             interruption.at_once()

@@ -20,6 +20,9 @@ from byteways.run.shared.options import RunOptions
 #: Time for further rounds without a budget from the user: a part of the plan's estimate, and seconds.
 FURTHER_PART, LEAST_FURTHER_S = 0.25, 2.0
 
+#: Where they use up a budget their estimates are corrected down to this factor.
+FASTEST = 0.25
+
 #: A larger run has no further rounds: to find its open comparisons takes seconds each time.
 MOST_MEASUREMENTS = 20_000
 
@@ -86,6 +89,8 @@ def settling(
     budget_s: float | None,
     spent_s: float,
     slowness: float = 1.0,
+    *,
+    to_budget: bool = False,
 ) -> Settling | None:
     """Returns the further rounds of a run; None if the user chose the rounds or the duration, or the
     run is large.
@@ -97,12 +102,15 @@ def settling(
         budget_s: The seconds of the run, from the user or the suite; None: unlimited.
         spent_s: Of which these are over.
         slowness: How much longer than estimated cases took: the time for further rounds is wall time.
+        to_budget: Whether they may use up a suite's own budget; the user's is used up in any case.
     """
     if options.rounds is not None or options.for_s is not None or len(planned) > MOST_MEASUREMENTS:
         return None
     estimated_s = sum(one.estimated_s for one in planned if one.reason is None)
     extra_s = max(LEAST_FURTHER_S, FURTHER_PART * estimated_s)
+    given = to_budget or options.budget_s is not None
     if budget_s is not None:
-        rest_s = budget_s - max(spent_s, estimated_s)
-        extra_s = rest_s if options.budget_s is not None else min(extra_s, rest_s)
-    return Settling(folder, planned, extra_s / max(1.0, slowness))
+        # A simulated run spends no time of its own.
+        rest_s = budget_s - (spent_s if given and spent_s else max(spent_s, estimated_s))
+        extra_s = rest_s if given else min(extra_s, rest_s)
+    return Settling(folder, planned, extra_s / max(FASTEST if given else 1.0, slowness))
