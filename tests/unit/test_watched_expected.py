@@ -10,7 +10,7 @@ from msgspec import structs
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import ResultGroup
 from byteways.explain.watched.advice import advice
-from byteways.explain.watched.expected import ExpectedRatio, communication_ns, expected
+from byteways.explain.watched.expected import ExpectedRatio, communication_ns, expected, expected_of_turns
 from byteways.explain.watched.figures import Figures
 from byteways.explain.watched.mean_times import mean_time_of
 from byteways.explain.watched.open_predictions import open_figures
@@ -215,6 +215,21 @@ def test_an_exchange_is_one_time() -> None:
     found = of_tcp(*bins)
     assert found.ratio is not None
     assert found.ratio.value == pytest.approx(OTHER_BOTH_NS / BOTH_NS, rel=1e-3)
+
+
+def test_turns_are_averaged() -> None:
+    """Catches a prediction that rests on one turn, and one of a turn that the run does not know."""
+    turns = [Watched([], [messages("MPI_Send", round(time_ns))]) for time_ns in (1e6, 4e6)]
+    changes = [ProgramChange(), TCP]
+    one, two = (expected(turn, ranks_run(), changes)["BTL=tcp"].ratio for turn in turns)
+    both = expected_of_turns(turns, ranks_run(), changes)["BTL=tcp"].ratio
+    assert one is not None and two is not None and both is not None
+    assert (both.value, both.high) == pytest.approx(
+        ((one.value * two.value) ** 0.5, (one.high * two.high) ** 0.5)
+    )
+    unknown = Watched([], [messages("MPI_Allreduce", 10**9, what="collective")])
+    found = expected_of_turns([turns[0], unknown], ranks_run(), changes)["BTL=tcp"]
+    assert found.ratio is None and found.known == 0.0
 
 
 def test_nothing_is_expected_of_what_was_not_measured() -> None:

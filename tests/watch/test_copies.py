@@ -13,6 +13,7 @@ from byteways.watch.changes import COPIES_VARIABLE, HOOK, ProgramChange, changes
 from byteways.watch.copies import problems_of_copies
 from byteways.watch.folder import read_watch_folder
 from byteways.watch.launching import FOLDER_VARIABLE, WatchLaunch
+from byteways.watch.problems import Problem
 from tests.watch.programs import PATIENCE_S, watching
 
 #: A byteways with a plan, of which a program makes two calls; and one whose plan cannot be opened.
@@ -87,6 +88,21 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "copies").mkdir()
     (tmp_path / "copies" / "h-1.json").write_text("{")
     assert [one.code for one in problems_of_copies(tmp_path)] == ["damaged-snapshot", "copies-unused"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ({"default": 80, "relay": 0}, [Problem("copies-kept", "80")]),
+        ({"default": 80, "relay": 1}, []),
+        ({"default": 0}, [Problem("copies-unused")]),
+    ],
+)
+def test_copies_of_the_drivers_call(tmp_path: Path, calls: dict[str, int], expected: list[Problem]) -> None:
+    """Catches a plan that keeps the driver's call, taken for a program without copies."""
+    (tmp_path / "copies").mkdir()
+    (tmp_path / "copies" / "h-1.json").write_text(json.dumps({"calls": calls}))
+    assert problems_of_copies(tmp_path) == expected
 
 
 def test_a_watch_says_that_no_copy_was_changed(tmp_path: Path) -> None:

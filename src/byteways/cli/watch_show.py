@@ -75,12 +75,16 @@ class WatchShown:
         run = self._run()
         return advice(found.watched, run, str(self._against)) if run else None
 
-    def expected(self, found: WatchFolder, changes: Sequence[ProgramChange]) -> dict[str, ExpectedRatio]:
-        """Returns what the run expects of changes; empty without a run."""
-        from byteways.explain.watched.expected import expected
+    def expected(
+        self, turns: Sequence[WatchFolder], changes: Sequence[ProgramChange]
+    ) -> dict[str, ExpectedRatio]:
+        """Returns what the run expects of changes, over the turns of the program as it is; else empty."""
+        from byteways.explain.watched.expected import expected_of_turns
 
         run = self._run()
-        return expected(found.watched, run, changes, str(self._against)) if run else {}
+        if run is None or not turns:
+            return {}
+        return expected_of_turns([one.watched for one in turns], run, changes, str(self._against))
 
     def _run(self) -> Index | None:
         """Returns the results of the run that a program is compared with."""

@@ -58,10 +58,10 @@ def run_trials(
 
     make_folder(folder, of_one=False)
     done = _run_turns(command, folder, changes, repeat)
-    if done.first is not None and measure_s is not None and done.status not in _ENDING:
-        _measure(done.first, folder, measure_s, changes, shown)
+    if done.plain and measure_s is not None and done.status not in _ENDING:
+        _measure(done.plain[0], folder, measure_s, changes, shown)
     results = tried(done.runs)
-    expected = shown.expected(done.first, changes) if done.first else {}
+    expected = shown.expected(done.plain, changes)
     _write(
         folder,
         done.runs,
@@ -70,7 +70,7 @@ def run_trials(
     if as_json:
         echo((folder / TRIALS_FILE).read_text(encoding="utf-8").rstrip())
         return done.status
-    if done.first is not None:
+    if done.plain:
         shown.after(folder / f"1-{changes[0].folder_name}", done.known)
     say("\n".join(["", *plain(trials_table(results, expected))]))
     say(f"all runs: {folder}")
@@ -83,7 +83,7 @@ class _Turns:
 
     runs: list[ProgramRun] = field(default_factory=list)
     known: list[Problem] = field(default_factory=list)  # that were printed
-    first: WatchFolder | None = None  # what the program as it is moved
+    plain: list[WatchFolder] = field(default_factory=list)  # what the program as it is moved
     status: int = 0
 
 
@@ -105,7 +105,7 @@ def _run_turns(command: Command, folder: Path, changes: Sequence[ProgramChange],
         found = _read(one)
         if not change.name:
             done.status = done.status or ended.as_shell
-            done.first = done.first or found
+            done.plain += [found] if found else []
         moved = moving_ns(found.watched) if found else None
         done.runs.append(ProgramRun(change.name, turn, ended.duration_ns, moved, ended.exit_status))
         if ended.as_shell in _ENDING:

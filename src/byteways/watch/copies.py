@@ -41,6 +41,7 @@ def problems_of_copies(folder: Path) -> list[Problem]:
             problems.append(Problem("copies-failed", found.failure))
         problems += [Problem("copies-doubt", text) for text in found.warnings]
         calls.update(found.calls)
-    if not sum(number for method, number in calls.items() if method != _DRIVERS_CALL):
-        problems.append(Problem("copies-unused"))
+    kept = calls.pop(_DRIVERS_CALL, 0)
+    if not calls.total():
+        problems.append(Problem("copies-kept", str(kept)) if kept else Problem("copies-unused"))
     return [*dict.fromkeys(problems)]

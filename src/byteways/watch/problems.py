@@ -46,6 +46,7 @@ WATCH_PROBLEMS: Mapping[str, str] = {
     "to another HIP (DT_RPATH) load that one",
     "copies-unused": "no copy was made by the plan: the program imports no PyTorch, or has no large copies "
     "between pinned memory and a GPU in the thread that imports it",
+    "copies-kept": "the plan has no faster method than the driver's call for any of the program's {} copies",
     "copies-failed": "copies were PyTorch's own: {}",
     "copies-doubt": "of the copy plan: {}",
     "trace-unread": "events or rows that could not be read: {}",

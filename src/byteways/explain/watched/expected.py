@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import exp, hypot, log
+from statistics import geometric_mean
 from typing import Any
 
 from byteways.explain.results.index import Index
@@ -61,9 +62,9 @@ class ComparedBins:
     """Bins with their times in the program and, as it is and changed, in the run, in ns."""
 
     taken: float = 0.0
-    at_once: bool = False  # the calls return before their transfers end, which may overlap others
     plain: Part = field(default_factory=lambda: Part(0.0, 0.0, 0.0))
     changed: Part = field(default_factory=lambda: Part(0.0, 0.0, 0.0))
+    at_once: bool = False  # the calls return before their transfers end, which may overlap others
 
     def add(self, taken: float, plain: Part, changed: Part) -> None:
         self.taken += taken
@@ -99,6 +100,32 @@ class ComparedBins:
         """Returns the same if as large a part is hidden as now."""
         busy = min(self.taken, contention * self.plain.value)
         return 1 + busy / self.taken * (ratio - 1)
+
+
+def expected_of_turns(
+    turns: Sequence[Watched], run: Index, changes: Sequence[ProgramChange], name: str = "RUN"
+) -> dict[str, ExpectedRatio]:
+    """Returns what a run expects of each change, over several turns of the program as it is.
+
+    A ratio and its ends are geometric means over the turns, as a realised one is; what is known is the least.
+
+    Args:
+        turns: What the program moved as it is, at least one.
+        run: As of expected().
+        changes: As of expected().
+        name: The run's folder, for hints.
+    """
+    found = [expected(one, run, changes, name) for one in turns]
+    return {name: _mean([one[name] for one in found]) for name in found[0]}
+
+
+def _mean(found: Sequence[ExpectedRatio]) -> ExpectedRatio:
+    ratios = [one.ratio for one in found if one.ratio]
+    known = min(one.known for one in found)
+    if len(ratios) < len(found):
+        return ExpectedRatio(None, known)
+    ends = ((one.value, one.low, one.high) for one in ratios)
+    return ExpectedRatio(Part(*map(geometric_mean, zip(*ends, strict=True))), known)
 
 
 def expected(
