@@ -21,7 +21,7 @@ from byteways.run.shared.options import RunOptions
 FURTHER_PART, LEAST_FURTHER_S = 0.25, 2.0
 
 #: Where they use up a budget their estimates are corrected down to this factor.
-FASTEST = 0.25
+LEAST_SLOWNESS = 0.25
 
 #: A larger run has no further rounds: to find its open comparisons takes seconds each time.
 MOST_MEASUREMENTS = 20_000
@@ -113,4 +113,4 @@ def settling(
         # A simulated run spends no time of its own.
         rest_s = budget_s - (spent_s if given and spent_s else max(spent_s, estimated_s))
         extra_s = rest_s if given else min(extra_s, rest_s)
-    return Settling(folder, planned, extra_s / max(FASTEST if given else 1.0, slowness))
+    return Settling(folder, planned, extra_s / max(LEAST_SLOWNESS if given else 1.0, slowness))
