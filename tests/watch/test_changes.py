@@ -125,6 +125,19 @@ def test_a_program_that_fails_has_its_status(tmp_path: Path) -> None:
     assert [one["turns"] for one in found["changes"]] == [0, 0]
 
 
+def test_a_turn_that_fails_is_not_what_is_shown(tmp_path: Path) -> None:
+    """Catches a launcher that fails once, whose empty run is measured and explained."""
+    mark = tmp_path / "mark"
+    new = f"not os.path.exists({str(mark)!r})"
+    script = f"import os, sys; new = {new}; open({str(mark)!r}, 'w'); sys.exit(3 * new)"
+    words = ("--set", "A=1", "--repeat", "2", "--", sys.executable, "-c", script)
+    process = watching("-o", tmp_path / "W", *words)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 3
+    shown = [name for name in ("1-as-it-is", "2-as-it-is") if str(tmp_path / "W" / name) in err]
+    assert shown == ["2-as-it-is"]
+
+
 @pytest.mark.parametrize("end", [("kill", "15"), ("exit", "130")])
 def test_a_program_that_is_interrupted_is_not_run_again(tmp_path: Path, end: tuple[str, str]) -> None:
     """Catches a user who has to interrupt every run, and runs that are lost when the first is interrupted."""

@@ -59,9 +59,9 @@ def run_trials(
     make_folder(folder, of_one=False)
     done = _run_turns(command, folder, changes, repeat)
     if done.plain and measure_s is not None and done.status not in _ENDING:
-        _measure(done.plain[0], folder, measure_s, changes, shown)
+        _measure(done.plain[0][1], folder, measure_s, changes, shown)
     results = tried(done.runs)
-    expected = shown.expected(done.plain, changes)
+    expected = shown.expected([found for _, found in done.plain], changes)
     _write(
         folder,
         done.runs,
@@ -71,7 +71,7 @@ def run_trials(
         echo((folder / TRIALS_FILE).read_text(encoding="utf-8").rstrip())
         return done.status
     if done.plain:
-        shown.after(folder / f"1-{changes[0].folder_name}", done.known)
+        shown.after(done.plain[0][0], done.known)
     say("\n".join(["", *plain(trials_table(results, expected))]))
     say(f"all runs: {folder}")
     return done.status
@@ -83,8 +83,13 @@ class _Turns:
 
     runs: list[ProgramRun] = field(default_factory=list)
     known: list[Problem] = field(default_factory=list)  # that were printed
-    plain: list[WatchFolder] = field(default_factory=list)  # what the program as it is moved
+    as_it_is: list[tuple[Path, WatchFolder]] = field(default_factory=list)  # what the program moved
     status: int = 0
+
+    @property
+    def plain(self) -> list[tuple[Path, WatchFolder]]:
+        """What the program as it is moved in the turns that ended well; in all of them, if none did."""
+        return [one for one in self.as_it_is if one[1].manifest.exit_status == 0] or self.as_it_is
 
 
 def _run_turns(command: Command, folder: Path, changes: Sequence[ProgramChange], repeat: int) -> _Turns:
@@ -105,7 +110,7 @@ def _run_turns(command: Command, folder: Path, changes: Sequence[ProgramChange],
         found = _read(one)
         if not change.name:
             done.status = done.status or ended.as_shell
-            done.plain += [found] if found else []
+            done.as_it_is += [(one, found)] if found else []
         moved = moving_ns(found.watched) if found else None
         done.runs.append(ProgramRun(change.name, turn, ended.duration_ns, moved, ended.exit_status))
         if ended.as_shell in _ENDING:
