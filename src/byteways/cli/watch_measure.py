@@ -65,6 +65,7 @@ def measure_program(
     from byteways.cli.watched_suite import suite_of_watched
     from byteways.explain.watched.open_predictions import open_cases
     from byteways.plan.budget import BudgetError
+    from byteways.record.run_folder import JOURNAL
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.simulation import recorded_simulation
     from byteways.run.conduct.time_limit import TimeLimit
@@ -98,7 +99,9 @@ def measure_program(
             raise BytewaysError(
                 f"nothing was measured within {limit_s:g} s", cause="the run did not start", hint=hint
             ) from stopped
-        raise BytewaysError("nothing was measured", cause=f"interrupted by {stopped}", hint=hint) from stopped
+        kept = f"--against {own} uses what was measured" if (own / JOURNAL).exists() else hint
+        cause = f"interrupted by {stopped}"
+        raise BytewaysError("measuring has not ended", cause=cause, hint=kept) from stopped
     except BudgetError as error:
         raise BytewaysError(
             f"nothing can be measured within {limit_s:g} s", cause=error.cause, hint=hint
