@@ -30,7 +30,8 @@ void bind_xccl(nb::module_& m) {
              std::uint64_t bytes) { return Xccl::allocate(library, session, session.device(device), bytes); },
           "session"_a, "device"_a, "bytes"_a, nb::keep_alive<0, 2>(),
           nb::call_guard<nb::gil_scoped_release>())
-      .def("register_obstacle", &Xccl::register_obstacle, "ranks"_a);
+      .def("register_obstacle", &Xccl::register_obstacle, "ranks"_a)
+      .def("put_obstacle", &Xccl::put_obstacle);
   nb::class_<XcclCommunicator>(m, "XcclCommunicator")
       .def(
           "__init__",

@@ -379,6 +379,9 @@ class Xccl:
     def register_obstacle(self, ranks: int) -> str:
         """Why such memory must not be registered with a communicator of so many ranks; empty: it may be."""
 
+    def put_obstacle(self) -> str:
+        """Why the library cannot put into such memory; empty: it can."""
+
 class XcclCommunicator:
     """The ranks of a communicator in NCCL or RCCL. Making one is collective.
 

@@ -83,6 +83,21 @@ def test_registered_memory_creates_no_multicast_objects(
     assert library.register_obstacle(1) == ""
 
 
+def test_a_put_is_measured_or_skipped_with_the_version_that_it_needs(
+    pair: tuple[str, str], ranks: RankThreads, session: _core.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches ranks that a library without one-sided calls costs, and a run that fails for it."""
+    monkeypatch.setenv("NCCL_NVLS_ENABLE", "0")
+    ends = [Buffer(name, "xccl", rank=rank) for rank, name in enumerate(pair)]
+    case = Case("xccl-put", "unidirectional", (Flow(ends[0], ends[1], pair[0]),), MIB, "warm")
+    two = RankThreads()
+    outcome, leaving = two.measure(asked(case, budget_s=0.1, precision=0.05, key=7))
+    vendor = next(device.runtime for device in session.devices if device.name == pair[0])
+    obstacle = _core.Xccl(vendor, library_directories()).put_obstacle()
+    assert not leaving and outcome["status"] == ("skipped" if obstacle else "measured"), outcome["reason"]
+    assert obstacle in (outcome["reason"] or "")
+
+
 def test_modes_share_a_process(ranks: RankThreads) -> None:
     """Catches a mode that keeps what the other one needs."""
     for launch in ("thread", "single", "thread"):

@@ -208,10 +208,6 @@ class XcclPut final : public XcclMover<RankMover> {
  public:
   XcclPut(Session& session, const Flow& flow) : XcclMover(session, flow), role_(role_of(flow, false)) {
     require_buffers(role_.sends, role_.receives);
-    if (!xccl_->has_put())
-      throw Unsupported("ncclPutSignal", "library",
-                        xccl_->library_name() + " has no one-sided calls (since NCCL 2.29)",
-                        xccl_->device().name());
     if (registered().empty())
       throw Unsupported(flow.interface, "memory", "it puts into memory that NCCL or RCCL allocates");
     traits_.bytes_per_operation = flow.size_bytes;

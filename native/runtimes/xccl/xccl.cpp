@@ -100,6 +100,10 @@ std::string Xccl::register_obstacle(int ranks) const {
          "NCCL_NVLS_ENABLE=0 to measure it without NVLink SHARP";
 }
 
+std::string Xccl::put_obstacle() const {
+  return table_.put_signal && table_.wait_signal ? "" : name_ + " has no one-sided calls (since NCCL 2.29)";
+}
+
 XcclCommunicator::XcclCommunicator(std::shared_ptr<const Xccl> library, Device& device, int rank, int size)
     : library_(std::move(library)), device_(&device), rank_(rank), size_(size) {}
 

@@ -38,6 +38,8 @@ class Xccl {
   // creates multicast objects for registered memory where it uses NVLink SHARP, which byteways never does,
   // and NCCL_NVLS_ENABLE stays as the user has set it.
   std::string register_obstacle(int ranks) const;
+  // Why it cannot put into registered memory; empty: it can.
+  std::string put_obstacle() const;
 
  private:
   xccl::Table table_;
@@ -89,8 +91,7 @@ class XcclCommunicator {
   void scatter(const void* source, void* destination, std::size_t count, int type, int root, Stream& stream);
   void send(const void* data, std::size_t count, int type, int to, Stream& stream);
   void receive(void* data, std::size_t count, int type, int from, Stream& stream);
-  // Whether the library has one-sided calls; the next two need them.
-  bool has_put() const { return library_->table().put_signal && library_->table().wait_signal; }
+  // One-sided calls, which the library may lack (Xccl::put_obstacle()).
   // Stores into the part of a window that rank `to` has, at an offset in bytes, and then signals it. `data`
   // lies in a window of this rank.
   void put(const void* data, std::size_t bytes, int to, const std::shared_ptr<void>& window,

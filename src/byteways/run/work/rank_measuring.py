@@ -126,11 +126,13 @@ class MeasurerOfRanks(SessionMeasurer):
         """Returns NCCL or RCCL if the case uses it. Raises UnsupportedError if it is not available."""
         return self._opened(device) if case.by_xccl else None
 
-    def _not_registered(self, case: Case, device: str) -> str:
-        """Why the library's memory must not be registered with the ranks of the case; empty if it may be."""
+    def _refusal(self, case: Case, device: str) -> str:
+        """Why NCCL or RCCL cannot put, or must not register its memory with the ranks; empty: no reason."""
         if all(buffer.memory != "xccl" for flow in case.flows for buffer in flow.buffers):
             return ""
-        return self._opened(device).register_obstacle(len(case.ranks))
+        library = self._opened(device)
+        obstacle = library.put_obstacle() if case.interface == "xccl-put" else ""
+        return obstacle or library.register_obstacle(len(case.ranks))
 
     def _opened(self, device: str) -> Xccl:
         if self._xccl is None:
@@ -264,7 +266,7 @@ class RankMeasurer(MeasurerOfRanks):
         try:
             failure, refused = b"", ""
             try:
-                refused = self._not_registered(case, device)
+                refused = self._refusal(case, device)
                 buffers = self._take(case, [ends])[0]
                 library = self._library(case, device)
             except _core.Error as error:

@@ -41,7 +41,7 @@ class SingleThreadMeasurer(MeasurerOfRanks):
         ends = [own_ends(case, rank) for rank in case.members]
         devices = tuple(device_of(each) for each in ends)
         try:
-            if reason := self._not_registered(case, devices[0]):
+            if reason := self._refusal(case, devices[0]):
                 return skipped(reason)
             buffers = self._take(case, ends)
             library = self._library(case, devices[0])
