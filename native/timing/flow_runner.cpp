@@ -46,6 +46,7 @@ FlowRunner make_runner(Session& session, const Flow& flow, std::shared_ptr<Strea
       stream ? std::move(stream) : create_stream_for(session, *flow.executor, flow.number("core", -1));
   runner.begin = runtime.create_event(device);
   runner.end = runtime.create_event(device);
+  runner.between_ranks = flow.ranks != nullptr;
   if (runner.mover->traits().synchronous)
     runner.completion = Completion::synchronous;
   else if (flow.word("pace") == "one-at-a-time" || runner.mover->traits().loop.iterations != 0)

@@ -40,6 +40,7 @@ struct FlowRunner {
   std::unique_ptr<Event> begin, end;
   std::vector<std::unique_ptr<Event>> marks;
   Completion completion = Completion::queued;
+  bool between_ranks = false;  // its operations need another rank
   // Evidence that the driver copies through a staging buffer, or blocks until its copy is done; empty: none.
   std::string staged;
   bool plain_end = false;            // the vendor's copy call, from or to memory that is not page-locked
@@ -56,6 +57,11 @@ struct FlowRunner {
   Device& device() const { return mover->executor(); }
   Runtime& runtime() const { return *mover->executor().runtime; }
   bool timed_by_host() const { return completion != Completion::queued; }
+  // Whether the host does the work, or calls of a library there that ranks make together. The first calls
+  // after ranks have agreed on something are slower, wherever their buffers are.
+  bool works_on_host() const {
+    return device().is_host() || (between_ranks && completion == Completion::synchronous);
+  }
   bool blocks() const {
     return completion == Completion::blocking_call || completion == Completion::synchronous;
   }

@@ -144,7 +144,7 @@ class CaseRun {
 
   // On a host as many as are timed; nothing has to settle on a simulated one.
   std::uint64_t warming_of(const FlowRunner& runner, bool moves_nothing) const {
-    if (!runner.device().is_host()) return moves_nothing ? 0 : 1;
+    if (!runner.works_on_host()) return moves_nothing ? 0 : 1;
     return moves_nothing && !session_.clock().runs_by_itself() ? 1 : sampler_->operations(runner);
   }
 

@@ -14,7 +14,7 @@
 
 namespace byteways {
 
-inline constexpr int kMethodVersion = 11;  // raise when a change of the method may change results
+inline constexpr int kMethodVersion = 12;  // raise when a change of the method may change results
 
 struct MeasureOptions {
   double precision = 0.01;   // required half-width of the interval, relative to the median

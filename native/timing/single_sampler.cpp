@@ -170,12 +170,12 @@ void SingleSampler::choose_batch() {
 void SingleSampler::grow_batch(std::uint64_t most) {
   const Mover& mover = *runner_->mover;
   double tick = runner_->runtime().timer_resolution_ns(runner_->device().ordinal);
-  if (!runner_->device().is_host()) tick = std::max(tick, kStatedResolutionNs);
+  if (!runner_->works_on_host()) tick = std::max(tick, kStatedResolutionNs);
   tick = team_->agree_max("tick of the timer", tick);
   double wanted = kTicksPerSample * tick;
   // Migration by faults varies from page to page and must be averaged, with or without slope.
   const bool steady_cost = slope_ && !mover.traits().changes_residency;
-  if (runner_->device().is_host())
+  if (runner_->works_on_host())
     wanted = std::max(wanted, steady_cost ? 0 : kLeastHostBatchNs);
   else if (!steady_cost && !runner_->timed_by_host())
     wanted = std::max(wanted, kLeastDeviceBatchNs);
@@ -189,7 +189,7 @@ void SingleSampler::grow_batch(std::uint64_t most) {
   };
   const bool disturbable = team_->agree_any(
       "whether others may disturb a batch",
-      runner_->device().is_host() && session_->clock().runs_by_itself() && !mover.traits().changes_residency);
+      runner_->works_on_host() && session_->clock().runs_by_itself() && !mover.traits().changes_residency);
   const auto time_of_sample = [&] {
     const double time = time_once();
     const bool in_doubt = disturbable && time >= wanted && time < kUndisturbedAboveNs;

@@ -172,6 +172,8 @@ def test_only_equal_definitions_compare(tmp_path: Path, fields: dict[str, Any], 
         ("stream-triad", "unidirectional", (9, 10), True),
         ("mpi", "unidirectional", (9, 10), False),
         ("mpi", "bidirectional", (9, 10), True),
+        ("mpi-put", "unidirectional", (11, 12), True),
+        ("xccl", "unidirectional", (11, 12), False),
     ],
 )
 def test_a_change_of_the_method_concerns_its_cases_alone(

@@ -16,7 +16,13 @@ from itertools import pairwise
 from byteways.explain.results.index import Index
 from byteways.plan.case import Case
 from byteways.plan.interface_rows import BARRIER
-from byteways.plan.interfaces import APPLICATIONS, counts_as_stream, is_memory_step, is_scattered
+from byteways.plan.interfaces import (
+    APPLICATIONS,
+    INTERFACES,
+    counts_as_stream,
+    is_memory_step,
+    is_scattered,
+)
 from byteways.record.libraries import version_of
 from byteways.record.record import Record
 
@@ -42,6 +48,7 @@ METHOD_CHANGES: tuple[tuple[int, Callable[[Record], bool]], ...] = (
     (9, lambda record: record.interface == "torch-copy"),  # in a stream of its own
     (10, lambda record: _by_own_loops(record) or _cold_in_one_memory(record) or _acknowledged(record)),
     (11, lambda record: _by_new_forms(record) or _chases_in_a_cache(record) or _from_pool(record)),
+    (12, lambda record: _called_for_gpus(record)),  # longer batches, untimed operations before each
 )
 
 
@@ -202,6 +209,12 @@ def _cold_in_one_memory(record: Record) -> bool:
 def _acknowledged(record: Record) -> bool:
     """Whether a rank posts the receive of an acknowledgement before its messages."""
     return record.interface == "mpi" and record.pattern == "bidirectional"
+
+
+def _called_for_gpus(record: Record) -> bool:
+    """Whether ranks move memory of GPUs by calls that end with the work, such as MPI's and UCX's."""
+    called = record.interface in APPLICATIONS or INTERFACES[record.interface].between in ("mpi", "ucx")
+    return called and "gpu" in record.executor
 
 
 def _timed_between_ranks(record: Record) -> bool:
