@@ -173,11 +173,11 @@ def _gpus() -> Iterator[WatchedProgram]:
         ("gpu inference with small layers", ("infer", "--width", "512", "--layers", "16")),
     ):
         yield WatchedProgram(
-            name, (sys.executable, step, *words), memories=("pinned",), gpus=1, uses_torch=True
+            name, (sys.executable, step, *words), memories=("pinned", "registered"), gpus=1, uses_torch=True
         )
     yield WatchedProgram(
-        "gpu training step, 2 ranks",
-        (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", step, "train"),
+        "gpu training step from pinned memory, 2 ranks",
+        (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", step, "train", "--pinned"),
         settings=("NCCL_PROTO=LL,Simple",),
         gpus=2,
         uses_torch=True,

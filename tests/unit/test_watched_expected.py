@@ -313,6 +313,8 @@ def test_a_library_alters_its_own_calls_alone() -> None:
         name for sweep in suite.sweeps if "OMPI_MCA_btl" in sweep.environment for name in sweep.interfaces
     }
     assert under == {"mpi"}
+    of = {name: [one.priority for one in suite.sweeps if name in one.interfaces] for name in ("mpi", "copy")}
+    assert min(of["mpi"]) > max(of["copy"])  # time that is short goes to what the change alters
 
 
 def test_time_beyond_the_run_is_waiting() -> None:

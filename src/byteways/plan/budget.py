@@ -31,8 +31,9 @@ FIRST_PRIORITY = 9
 FIRST_PART = 0.85
 #: Fraction of the remaining time that all other sweeps share evenly, whatever their priority.
 EVEN_PART = 0.4
-#: A case above this fraction of the budget waits until all others have been considered.
-MOST_OF_ONE = 0.2
+#: A case above this fraction of the budget waits until all others have been considered; the second one is of
+#: sweeps that come first.
+MOST_OF_ONE, MOST_OF_FIRST = 0.2, 0.4
 #: Of a sweep whose cases all take longer than that, the cheapest is measured if it takes up to this part of
 #: the time left: cold copies of any size first fill buffers of several times the last-level cache.
 LARGEST_PART_OF_REST = 0.5
@@ -174,10 +175,11 @@ class _Deal:
     def _by_priority(self, tier: int, until_s: float) -> list[BudgetCase]:
         """Selects waiting cases of this priority that fit; returns those too large to consider now."""
         large: list[BudgetCase] = []
+        most_s = self.limit_s * (MOST_OF_FIRST if tier == FIRST_PRIORITY else MOST_OF_ONE)
         for item in self._in_turn(tier):
             if self.load.total_s > until_s:
                 self.waiting.setdefault(item.sweep.name, []).append(item)
-            elif self._own_s(item) > MOST_OF_ONE * self.limit_s:
+            elif self._own_s(item) > most_s:
                 large.append(item)
             elif not self._take(item):
                 self.over.append(item)

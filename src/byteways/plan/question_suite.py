@@ -11,6 +11,7 @@ from byteways.aliases import called
 from byteways.errors import BytewaysError
 from byteways.plan.block_layout import MOST_BLOCKS_MOVED
 from byteways.plan.block_list import BlockList, MixedBlocks
+from byteways.plan.budget import FIRST_PRIORITY
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.load_question import gpu_of, sweeps_of_load
 from byteways.plan.memory import MEMORIES, OWNERS, is_managed
@@ -28,6 +29,8 @@ NamedSweep = tuple[str, Mapping[str, object]]
 RESERVED_S = 1.0
 #: Seconds of samples for each method, in all its rounds: at most, and as a part of the time for the answer.
 LEAST_CASE_S, MOST_CASE_S, CASE_PART = 0.001, 0.3, 0.015
+#: Priority of a sweep that no setting alters, where settings are measured, too: what one may alter is first.
+UNALTERED = 7
 #: Most bytes of scattered blocks that are measured: further ones take as long each.
 MOST_BLOCK_BYTES = 2**29
 
@@ -60,7 +63,7 @@ def suite_of_questions(
         topology: The machine.
         head: The suite's own keys, as TOML.
         file: What messages call the suite.
-        settings: Variables with which all is measured, too.
+        settings: Variables with which all that they may alter is measured, too, and before the rest.
         may_alter: Whether variables may alter what an interface takes.
 
     Raises:
@@ -78,11 +81,24 @@ def suite_of_questions(
             _, _, sizes = merged.setdefault(json.dumps([name, rest]), (name, rest, []))
             if keys["size"] not in sizes:
                 sizes.append(keys["size"])
+
+    def alters(setting: Mapping[str, str], rest: Mapping[str, object]) -> bool:
+        return any(may_alter(setting, interface) for interface in _names(rest["interface"]))
+
+    def ranked(rest: Mapping[str, object]) -> Mapping[str, object]:
+        if not settings:
+            return rest
+        own, altered = rest.get("priority", UNALTERED), any(alters(setting, rest) for setting in settings)
+        assert isinstance(own, int)
+        return {**rest, "priority": FIRST_PRIORITY if altered else min(own, UNALTERED)}
+
     texts = (
-        sweep_text(f"{name}-{number}{f'-{place}' * bool(place)}", _under(setting, {**rest, "size": sizes}))
+        sweep_text(
+            f"{name}-{number}{f'-{place}' * bool(place)}", _under(setting, {**ranked(rest), "size": sizes})
+        )
         for number, (name, rest, sizes) in enumerate(merged.values())
         for place, setting in enumerate([{}, *settings])
-        if not setting or any(may_alter(setting, interface) for interface in _names(rest["interface"]))
+        if not setting or alters(setting, rest)
     )
     return parse("\n\n".join((head, *texts)) + "\n", file=file)
 
