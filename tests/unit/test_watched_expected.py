@@ -20,7 +20,16 @@ from byteways.plan.question_suite import suite_of_questions
 from byteways.record.record import Record
 from byteways.watch.bins import Bin, Watched, What
 from byteways.watch.changes import ProgramChange
-from byteways.watch.questions import exchanging, may_alter, question_of, questions_of, with_waits
+from byteways.watch.questions import (
+    MOST_AT_ONCE,
+    at_once,
+    exchanging,
+    may_alter,
+    question_of,
+    questions_of,
+    windows_of,
+    with_waits,
+)
 from tests.unit import study_runs
 from tests.unit.run_folders import TOPOLOGY
 from tests.unit.test_watched_advice import GPU0, PAGEABLE, PINNED, copies
@@ -49,14 +58,19 @@ def messages(
 
 
 def measured(
-    pattern: str, time_ns: float, environment: Mapping[str, str], mean: float = 1.0, scatter: float = 1.0
+    pattern: str,
+    time_ns: float,
+    environment: Mapping[str, str],
+    mean: float = 1.0,
+    scatter: float = 1.0,
+    **options: int,
 ) -> list[Record]:
     """Returns three rounds of a message between two ranks, whose mean time is `mean` of the median."""
     ends = [("0/cpu0:pageable", "1/cpu0:pageable")]
     if pattern == "bidirectional":
         ends.append((ends[0][1], ends[0][0]))
     flows = [Flow.from_json({"source": one, "destination": two, "executor": "cpu0"}) for one, two in ends]
-    case = Case("mpi", pattern, tuple(flows), 64 * KIB, "warm", environment=environment)
+    case = Case("mpi", pattern, tuple(flows), 64 * KIB, "warm", options, environment=environment)
     gb_per_s = len(flows) * 64 * KIB / time_ns
     times = study_runs.record(case, 64 * KIB / time_ns, mean=mean).time_ns
     slow = study_runs.record(case, 64 * KIB / time_ns / scatter, mean=mean).time_ns
@@ -289,6 +303,44 @@ def test_a_suite_has_every_setting_and_warm_messages() -> None:
     suite = suite_of_questions([asked], TOPOLOGY, 'name = "s"\ntitle = "t"', "f", [{"BTL": "self,tcp"}])
     assert [sweep.environment for sweep in suite.sweeps] == [{}, {"BTL": ("self,tcp",)}]
     assert all(sweep.caches == ("warm",) for sweep in suite.sweeps)
+
+
+def exchange(together: int, wait: str = "MPI_Waitall") -> Watched:
+    """Returns what a process exchanges by 400 messages each way, so many of which it waits for together."""
+    both = [messages(f"MPI_I{word}", 1, count=400) for word in ("send", "recv")]
+    waits = messages(wait, 10_000_000, count=400 // together, what="synchronisation")
+    return Watched([], [*both, waits])
+
+
+def test_messages_at_once_are_those_that_a_program_waits_for_together() -> None:
+    """Catches a program with two messages in flight whose times are taken from windows of 64."""
+    assert at_once(exchange(2)) == {0: 2} and at_once(exchange(100)) == {0: MOST_AT_ONCE}
+    assert at_once(exchange(1, "MPI_Wait")) == {}  # how many calls belong together is unknown
+    (question,) = questions_of(exchange(2))
+    assert windows_of(exchange(2))[question] == {2}
+    suite = suite_of_questions(
+        [question], TOPOLOGY, 'name = "s"\ntitle = "t"', "f", [TCP.variables], windows={question: {2}}
+    )
+    assert [(dict(sweep.options), len(sweep.environment)) for sweep in suite.sweeps] == [
+        *(({}, place) for place in (0, 1)),
+        *(({"window": (2,)}, place) for place in (0, 1)),
+    ]
+
+
+def test_a_change_is_expected_with_as_many_messages_at_once() -> None:
+    """Catches a ratio of many messages at once for a program that has few."""
+    few = [
+        *measured("bidirectional", 2 * BOTH_NS, {}, window=2),
+        *measured("bidirectional", 6 * BOTH_NS, TCP.variables, window=2),
+    ]
+    run = Index.of(study_runs.run("h200-x4", *ranks_run().records, *few))
+    for together, ratio in ((2, 3.0), (64, OTHER_BOTH_NS / BOTH_NS)):
+        own = messages("MPI_Waitall", 10**10, count=400 // together, what="synchronisation")
+        program = Watched([], [*exchange(together).bins[:2], own])
+        found = expected(program, run, [TCP])["BTL=tcp"]
+        assert found.ratio is not None and found.ratio.high == pytest.approx(ratio, rel=0.02)
+    (best, *_) = advice(exchange(2), run).bins
+    assert best.gain is None and best.no_gain == "slower-than-run"  # more at once is no advice
 
 
 def test_a_library_alters_its_own_calls_alone() -> None:

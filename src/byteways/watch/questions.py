@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Container, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
+from math import log2
 
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES
 from byteways.plan.question import PROCESS, RANKS, Question
@@ -22,8 +23,10 @@ MOST_QUESTIONS = 48
 MOST_SIZES_ALIKE = 12
 #: Calls by which a process sends and receives at once; the first two may, with each other.
 _SENDS, _RECEIVES, _BOTH = ("MPI_I", "send"), ("MPI_I", "recv"), "MPI_Sendrecv"
-#: Calls that wait for requests.
-_WAITS = ("MPI_Wait", "MPI_Test")
+#: Calls that wait for requests, and the one that waits for all of them.
+_WAITS, _WAITS_FOR_ALL = ("MPI_Wait", "MPI_Test"), "MPI_Waitall"
+#: Messages that a run has in flight where nothing else is asked.
+MOST_AT_ONCE = 64
 BOTH_WAYS = "bidirectional"
 #: Variables of one library begin so: by Interface.between of what they may alter.
 _OF_LIBRARIES = {
@@ -70,6 +73,53 @@ def questions_of(watched: Watched) -> list[Question]:
         for size in _powers(question.size_bytes) if many else {question.size_bytes}:
             thinned[replace(question, size_bytes=size)] += time_ns
     return sorted(thinned, key=lambda question: -thinned[question])[:MOST_QUESTIONS]
+
+
+def windows_of(watched: Watched) -> dict[Question, set[int]]:
+    """Returns how many messages go at once of each question that questions_of() has, where that is known."""
+    own, both = at_once(watched), exchanging(watched)
+    found: dict[Question, set[int]] = defaultdict(set)
+    for each in watched.bins:
+        question, window = question_of(each, both), window_of(each, own)
+        if isinstance(question, Question) and window:
+            for size in {question.size_bytes, *_powers(question.size_bytes)}:
+                found[replace(question, size_bytes=size)].add(window)
+    return found
+
+
+def at_once(watched: Watched) -> dict[int, int]:
+    """Returns how many messages each process sends before it waits for all of them, as a power of two.
+
+    Processes that wait in other calls than `MPI_Waitall` are left out: how many of these belong together is
+    unknown. Runs have MOST_AT_ONCE messages at once, if nothing else is asked.
+    """
+    sends: Counter[int] = Counter()
+    waits: Counter[int] = Counter()
+    for each in watched.bins:
+        if is_nonblocking(each) and _SENDS[1] in each.method:
+            sends[each.process] += each.count
+        elif is_wait(each):
+            waits[each.process] += each.count
+    others = {each.process for each in watched.bins if is_wait(each) and each.method != _WAITS_FOR_ALL}
+    return {
+        process: min(MOST_AT_ONCE, 1 << max(0, round(log2(count / waits[process]))))
+        for process, count in sends.items()
+        if waits[process] and process not in others
+    }
+
+
+def window_of(each: Bin, at_once: Mapping[int, int]) -> int | None:
+    """Returns how many messages of a bin go at once; None: that is unknown.
+
+    Args:
+        each: Operations of a process.
+        at_once: From at_once().
+    """
+    if each.what != "message":
+        return None
+    if each.method.startswith(_BOTH):
+        return 1
+    return at_once.get(each.process) if is_nonblocking(each) else None
 
 
 def _powers(size_bytes: int) -> set[int]:

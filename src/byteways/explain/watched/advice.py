@@ -19,6 +19,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part
 from byteways.explain.watched.figures import Figures, interface_of
 from byteways.plan.memory import is_plain
+from byteways.plan.options import WINDOW
 from byteways.record.simulation_mark import mark_of
 from byteways.watch.bins import Bin, Watched
 
@@ -195,7 +196,11 @@ def _change(each: Bin, best: Answer) -> str | None:
         return "method"
     if best.environment:
         return "setting"
-    return ("batch" if "submit=" in best.options else "method") if best.options else None
+    if not best.options or best.options.startswith(
+        f"{WINDOW.name}="
+    ):  # how many at once is the program's own
+        return None
+    return "batch" if "submit=" in best.options else "method"
 
 
 def _leads(each: Bin, best: Answer) -> bool:

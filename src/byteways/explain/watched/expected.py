@@ -178,7 +178,8 @@ def _expected(
         if not _concerns(each, memory, change.variables):
             sums.add(time_ns, 1.0, 1.0, 1.0)
             continue
-        plain, changed = figures.own_ns(each), figures.own_ns(each, memory, environment)
+        found = figures.both_groups(each, memory, environment)
+        plain, changed = (figures.all_ns(each, one) for one in found) if found else (None, None)
         if plain is None or changed is None:
             sums.unknown += time_ns
             sums.add(time_ns, 1.0, 1.0, 1.0)

@@ -12,9 +12,10 @@ from byteways.explain.results.summary import Part, ResultGroup
 from byteways.explain.results.variants import Variant
 from byteways.explain.watched.mean_times import mean_time_of
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.options import WINDOW
 from byteways.plan.question import Question
 from byteways.watch.bins import Bin, Watched
-from byteways.watch.questions import BOTH_WAYS, exchanging, question_of, with_waits
+from byteways.watch.questions import BOTH_WAYS, at_once, exchanging, question_of, window_of, with_waits
 
 #: Interfaces by the beginning of the name of the call, in lower case.
 _INTERFACES = (
@@ -45,6 +46,7 @@ class Figures:
     def __init__(self, watched: Watched, run: Index, name: str = "RUN") -> None:
         self.run, self._name = run, name
         self._exchanging = exchanging(watched)
+        self._at_once = at_once(watched)
         self._known: dict[Question, tuple[Answer, ...]] = {}
         self._devices = {*run.topology.names(), "host", ""}
 
@@ -80,7 +82,35 @@ class Figures:
     def own_group(
         self, each: Bin, memory: Mapping[str, str] | None = None, environment: str = ""
     ) -> ResultGroup | None:
-        """Returns the results of a bin's own method, as own_ns(); None: there are none."""
+        """Returns the results of a bin's own method, as own_ns(); None: there are none.
+
+        Messages count with as many at once as the program has, where that was measured.
+        """
+        found = (self._group(each, options, memory, environment) for options in self._options(each))
+        return next((group for group in found if group), None)
+
+    def both_groups(
+        self, each: Bin, memory: Mapping[str, str], environment: str
+    ) -> tuple[ResultGroup, ResultGroup] | None:
+        """Returns the results of a bin's own method and of a change, with as many messages at once.
+
+        None: the run lacks one of them. Arguments as of own_ns().
+        """
+        for options in self._options(each):
+            plain = self._group(each, options)
+            changed = self._group(each, options, memory, environment)
+            if plain and changed:
+                return plain, changed
+        return None
+
+    def _options(self, each: Bin) -> tuple[str, ...]:
+        """Returns options under which a bin's method is looked for, the closest first."""
+        window = window_of(each, self._at_once)
+        return (f"{WINDOW.name}={window}", "") if window else ("",)
+
+    def _group(
+        self, each: Bin, options: str, memory: Mapping[str, str] | None = None, environment: str = ""
+    ) -> ResultGroup | None:
         asked = self.question(each)
         best = None if isinstance(asked, str) else self.best(asked)
         if best is None:
@@ -91,7 +121,7 @@ class Figures:
         measured = [(ranking.variant, ranking.group)]
         measured += [(one.variant, one.group) for one in (*ranking.rivals, *ranking.narrow)]
         measured += [(one.variant, one.group) for one in ranking.unranked]
-        key = interface_of(each), "", environment
+        key = interface_of(each), options, environment
         for variant, group in measured:
             same = (variant.interface, variant.options, variant.environment) == key
             if same and _same_memory(ends, variant):

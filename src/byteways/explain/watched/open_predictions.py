@@ -56,9 +56,8 @@ def _of_change(
     """Yields the results of operations as they are and changed."""
     memory, environment = instead(change)
     for each in _by_time(watched, figures):
-        plain, changed = figures.own_group(each), figures.own_group(each, memory, environment)
-        if plain and changed:
-            yield plain, changed
+        if found := figures.both_groups(each, memory, environment):
+            yield found
 
 
 def _of_methods(watched: Watched, figures: Figures) -> Iterator[tuple[ResultGroup, ResultGroup]]:
