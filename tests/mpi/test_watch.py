@@ -107,6 +107,8 @@ def check(job: jobs.Job, found: WatchFolder) -> None:
     [part] = [one for one in found.watched.bins if one.method == "MPI_Send" and one.size_to == 4]
     assert (part.source.rank, part.destination.rank) == (RANKS - 1, RANKS - 2)
     assert {one.ranks for one in found.watched.bins if one.what == "collective"} == {RANKS}
+    in_place = {one.method for one in found.watched.bins if one.detail.get("in_place") == "yes"}
+    assert in_place == {"MPI_Allreduce"}
     waits = [one for one in found.watched.bins if one.method == "MPI_Waitall"]
     assert all(one.waiting_ns == one.call_ns == one.time_ns and one.waiting_ns for one in waits)
 

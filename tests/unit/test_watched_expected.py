@@ -15,7 +15,7 @@ from byteways.explain.watched.figures import Figures
 from byteways.explain.watched.mean_times import mean_time_of
 from byteways.explain.watched.open_predictions import open_figures
 from byteways.explain.watched.wording_advice import advice_table
-from byteways.plan.case import Case, Flow
+from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.question_suite import suite_of_questions
 from byteways.record.record import Record
 from byteways.watch.bins import Bin, Watched, What
@@ -25,9 +25,9 @@ from byteways.watch.questions import (
     at_once,
     exchanging,
     may_alter,
+    own_options,
     question_of,
     questions_of,
-    windows_of,
     with_waits,
 )
 from tests.unit import study_runs
@@ -317,9 +317,14 @@ def test_messages_at_once_are_those_that_a_program_waits_for_together() -> None:
     assert at_once(exchange(2)) == {0: 2} and at_once(exchange(100)) == {0: MOST_AT_ONCE}
     assert at_once(exchange(1, "MPI_Wait")) == {}  # how many calls belong together is unknown
     (question,) = questions_of(exchange(2))
-    assert windows_of(exchange(2))[question] == {2}
+    assert own_options(exchange(2))[question] == {"window=2"}
     suite = suite_of_questions(
-        [question], TOPOLOGY, 'name = "s"\ntitle = "t"', "f", [TCP.variables], windows={question: {2}}
+        [question],
+        TOPOLOGY,
+        'name = "s"\ntitle = "t"',
+        "f",
+        [TCP.variables],
+        own_options={question: {"window=2"}},
     )
     assert [(dict(sweep.options), len(sweep.environment)) for sweep in suite.sweeps] == [
         *(({}, place) for place in (0, 1)),
@@ -341,6 +346,34 @@ def test_a_change_is_expected_with_as_many_messages_at_once() -> None:
         assert found.ratio is not None and found.ratio.high == pytest.approx(ratio, rel=0.02)
     (best, *_) = advice(exchange(2), run).bins
     assert best.gain is None and best.no_gain == "slower-than-run"  # more at once is no advice
+
+
+def summed(time_ns: float, **options: str) -> list[Record]:
+    """Returns three rounds of an allreduce of 64 KiB between two ranks."""
+    ends = [Buffer("cpu0", "pageable", rank=rank) for rank in range(2)]
+    flow = Flow(ends[0], ends[0], "cpu0", others=((ends[1], ends[1]),))
+    case = Case("mpi", "allreduce", (flow,), 64 * KIB, "warm", options)
+    return [study_runs.record(case, 64 * KIB / time_ns, round=number, mean=1.0) for number in range(3)]
+
+
+def test_a_sum_in_place_is_compared_with_sums_in_place() -> None:
+    """Catches the time of other buffers, which took a third of that with Open MPI, as that of the program."""
+    slow, fast = 30_000.0, 10_000.0
+    run = Index.of(study_runs.run("h200-x4", *summed(fast), *summed(slow, in_place="yes")))
+    calls = messages("MPI_Allreduce", round(100 * slow), what="collective")
+    sums = structs.replace(calls, ranks=2, detail={"in_place": "yes"})
+    figures = Figures(Watched([], [sums]), run)
+    own = figures.own_ns(sums)
+    assert own is not None and own.value == pytest.approx(100 * slow, rel=0.02)
+    (question,) = questions_of(Watched([], [sums]))
+    assert own_options(Watched([], [sums]))[question] == {"in_place=yes"}
+    ((found,), (other,)) = (advice(Watched([], [one]), run).bins for one in (sums, calls))
+    assert found.gain is not None and found.gain.change == "buffers"
+    assert found.gain.high_ns == pytest.approx(100 * (slow - fast), rel=0.1)
+    assert other.gain is None
+    unmeasured = Index.of(study_runs.run("h200-x4", *summed(fast)))
+    ((alone,),) = (advice(Watched([], [sums]), unmeasured).bins,)
+    assert alone.gain is None and alone.no_gain == "tie"
 
 
 def test_a_library_alters_its_own_calls_alone() -> None:

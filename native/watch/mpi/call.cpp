@@ -96,21 +96,25 @@ void Call::one_sided(What what, std::int64_t count, Handle type, int rank, Handl
   add(key, times());
 }
 
-void Call::add_collective(std::int64_t bytes, Handle comm, const Times& times) noexcept {
+void Call::add_collective(std::int64_t bytes, Handle comm, bool in_place, const Times& times) noexcept {
+  static const std::uint16_t kInPlace = number_of(R"({"in_place":"yes"})");
   Key key;
   key.what = What::kCollective;
+  if (in_place) key.detail = kInPlace;
   if (bytes > 0) key.source = key.destination = memory_of_buffers();
   key.ranks = members_of(comm).count;
   key.size = static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes);
   add(key, times);
 }
 
-void Call::collective(std::int64_t bytes, Handle comm) noexcept { add_collective(bytes, comm, times()); }
+void Call::collective(std::int64_t bytes, Handle comm, bool in_place) noexcept {
+  add_collective(bytes, comm, in_place, times());
+}
 
 void Call::met(Handle comm) noexcept {
   Times spent = times();
   spent.waiting = spent.call;
-  add_collective(0, comm, spent);
+  add_collective(0, comm, false, spent);
 }
 
 void Call::waited() noexcept {

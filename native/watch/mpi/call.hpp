@@ -55,7 +55,7 @@ class Call {
   // A receive that has only begun.
   void will_receive(std::int64_t count, Handle type, int from, Handle comm) noexcept;
   void one_sided(What what, std::int64_t count, Handle type, int rank, Handle window) noexcept;
-  void collective(std::int64_t bytes, Handle comm) noexcept;
+  void collective(std::int64_t bytes, Handle comm, bool in_place = false) noexcept;
   void met(Handle comm) noexcept;  // at a barrier
   void waited() noexcept;
 
@@ -65,7 +65,7 @@ class Call {
 
  private:
   void add(Key& key, const Times& times) noexcept;
-  void add_collective(std::int64_t bytes, Handle comm, const Times& times) noexcept;
+  void add_collective(std::int64_t bytes, Handle comm, bool in_place, const Times& times) noexcept;
   Times times() noexcept;
 
   const void* const caller_;

@@ -25,80 +25,86 @@ std::int64_t blocks(const N* counts, Handle type, Handle comm) {
 
 #define BYTEWAYS_PASS(...) __VA_ARGS__
 // An entry and its nonblocking twin, which has a request behind its arguments.
-#define COLLECTIVE(name, low, inner, types, declared, passed, bytes)         \
-  BYTEWAYS_ENTRY MPI_##name(BYTEWAYS_PASS declared) {                        \
-    BYTEWAYS_CALL(MPI_##name, BYTEWAYS_PASS types);                          \
-    const int error = real(caller, BYTEWAYS_PASS passed);                    \
-    if (call.ended(error) BYTEWAYS_PASS inner) call.collective(bytes, comm); \
-    return error;                                                            \
-  }                                                                          \
-  BYTEWAYS_ENTRY MPI_I##low(BYTEWAYS_PASS declared, void* request) {         \
-    BYTEWAYS_CALL(MPI_I##low, BYTEWAYS_PASS types, void*);                   \
-    const int error = real(caller, BYTEWAYS_PASS passed, request);           \
-    if (call.ended(error) BYTEWAYS_PASS inner) call.collective(bytes, comm); \
-    return error;                                                            \
+#define COLLECTIVE(name, low, inner, whole, types, declared, passed, bytes)         \
+  BYTEWAYS_ENTRY MPI_##name(BYTEWAYS_PASS declared) {                               \
+    BYTEWAYS_CALL(MPI_##name, BYTEWAYS_PASS types);                                 \
+    const int error = real(caller, BYTEWAYS_PASS passed);                           \
+    if (call.ended(error) BYTEWAYS_PASS inner) call.collective(bytes, comm, whole); \
+    return error;                                                                   \
+  }                                                                                 \
+  BYTEWAYS_ENTRY MPI_I##low(BYTEWAYS_PASS declared, void* request) {                \
+    BYTEWAYS_CALL(MPI_I##low, BYTEWAYS_PASS types, void*);                          \
+    const int error = real(caller, BYTEWAYS_PASS passed, request);                  \
+    if (call.ended(error) BYTEWAYS_PASS inner) call.collective(bytes, comm, whole); \
+    return error;                                                                   \
   }
 #define ALWAYS ()
+// Whether the result takes the place of what a rank gives, where suites measure that, too.
+#define IN_PLACE in_place(from)
+#define OUT_OF_PLACE false
 // A rank of the other group, of which the arguments say nothing, takes no part.
 #define ROOTED (&&Call::takes_part(root))
 
 #define BROADCAST(name, low, N)                                                                          \
-  COLLECTIVE(name, low, ROOTED, (void*, N, Handle, int, Handle),                                         \
+  COLLECTIVE(name, low, ROOTED, OUT_OF_PLACE, (void*, N, Handle, int, Handle),                           \
              (void* data, N count, Handle type, int root, Handle comm), (data, count, type, root, comm), \
              bytes_of(count, type))
 #define REDUCE(name, low, N)                                                                                \
-  COLLECTIVE(name, low, ROOTED, (const void*, void*, N, Handle, Handle, int, Handle),                       \
+  COLLECTIVE(name, low, ROOTED, OUT_OF_PLACE, (const void*, void*, N, Handle, Handle, int, Handle),         \
              (const void* from, void* into, N count, Handle type, Handle operation, int root, Handle comm), \
              (from, into, count, type, operation, root, comm), bytes_of(count, type))
 #define REDUCE_ALL(name, low, N)                                                                  \
-  COLLECTIVE(name, low, ALWAYS, (const void*, void*, N, Handle, Handle, Handle),                  \
+  COLLECTIVE(name, low, ALWAYS, IN_PLACE, (const void*, void*, N, Handle, Handle, Handle),        \
              (const void* from, void* into, N count, Handle type, Handle operation, Handle comm), \
              (from, into, count, type, operation, comm), bytes_of(count, type))
 #define REDUCE_BLOCKS(name, low, N)                                                               \
-  COLLECTIVE(name, low, ALWAYS, (const void*, void*, N, Handle, Handle, Handle),                  \
+  COLLECTIVE(name, low, ALWAYS, IN_PLACE, (const void*, void*, N, Handle, Handle, Handle),        \
              (const void* from, void* into, N count, Handle type, Handle operation, Handle comm), \
              (from, into, count, type, operation, comm), bytes_of(count* ranks_of(comm), type))
 #define REDUCE_SCATTER(name, low, N)                                                                      \
-  COLLECTIVE(name, low, ALWAYS, (const void*, void*, const N*, Handle, Handle, Handle),                   \
+  COLLECTIVE(name, low, ALWAYS, IN_PLACE, (const void*, void*, const N*, Handle, Handle, Handle),         \
              (const void* from, void* into, const N* counts, Handle type, Handle operation, Handle comm), \
              (from, into, counts, type, operation, comm), blocks(counts, type, comm))
 #define GATHER(name, low, N)                                                                                 \
   COLLECTIVE(                                                                                                \
-      name, low, ROOTED, (const void*, N, Handle, void*, N, Handle, int, Handle),                            \
+      name, low, ROOTED, OUT_OF_PLACE, (const void*, N, Handle, void*, N, Handle, int, Handle),              \
       (const void* from, N sent, Handle type, void* into, N count, Handle into_type, int root, Handle comm), \
       (from, sent, type, into, count, into_type, root, comm),                                                \
       Call::is_root(root, comm) ? bytes_of(count * ranks_of(comm), into_type)                                \
                                 : bytes_of(sent * ranks_of(comm), type))
-#define GATHER_BLOCKS(name, low, N, A)                                                                    \
-  COLLECTIVE(name, low, ROOTED, (const void*, N, Handle, void*, const N*, const A*, Handle, int, Handle), \
-             (const void* from, N sent, Handle type, void* into, const N* counts, const A* places,        \
-              Handle into_type, int root, Handle comm),                                                   \
-             (from, sent, type, into, counts, places, into_type, root, comm),                             \
+#define GATHER_BLOCKS(name, low, N, A)                                                             \
+  COLLECTIVE(name, low, ROOTED, OUT_OF_PLACE,                                                      \
+             (const void*, N, Handle, void*, const N*, const A*, Handle, int, Handle),             \
+             (const void* from, N sent, Handle type, void* into, const N* counts, const A* places, \
+              Handle into_type, int root, Handle comm),                                            \
+             (from, sent, type, into, counts, places, into_type, root, comm),                      \
              Call::is_root(root, comm) ? blocks(counts, into_type, comm) : bytes_of(sent, type))
 #define SCATTER(name, low, N)                                                                                \
   COLLECTIVE(                                                                                                \
-      name, low, ROOTED, (const void*, N, Handle, void*, N, Handle, int, Handle),                            \
+      name, low, ROOTED, OUT_OF_PLACE, (const void*, N, Handle, void*, N, Handle, int, Handle),              \
       (const void* from, N sent, Handle type, void* into, N count, Handle into_type, int root, Handle comm), \
       (from, sent, type, into, count, into_type, root, comm),                                                \
       Call::is_root(root, comm) ? bytes_of(sent * ranks_of(comm), type)                                      \
                                 : bytes_of(count * ranks_of(comm), into_type))
-#define SCATTER_BLOCKS(name, low, N, A)                                                                   \
-  COLLECTIVE(name, low, ROOTED, (const void*, const N*, const A*, Handle, void*, N, Handle, int, Handle), \
-             (const void* from, const N* counts, const A* places, Handle type, void* into, N count,       \
-              Handle into_type, int root, Handle comm),                                                   \
-             (from, counts, places, type, into, count, into_type, root, comm),                            \
+#define SCATTER_BLOCKS(name, low, N, A)                                                             \
+  COLLECTIVE(name, low, ROOTED, OUT_OF_PLACE,                                                       \
+             (const void*, const N*, const A*, Handle, void*, N, Handle, int, Handle),              \
+             (const void* from, const N* counts, const A* places, Handle type, void* into, N count, \
+              Handle into_type, int root, Handle comm),                                             \
+             (from, counts, places, type, into, count, into_type, root, comm),                      \
              Call::is_root(root, comm) ? blocks(counts, type, comm) : bytes_of(count, into_type))
 #define EXCHANGE(name, low, N)                                                                            \
-  COLLECTIVE(name, low, ALWAYS, (const void*, N, Handle, void*, N, Handle, Handle),                       \
+  COLLECTIVE(name, low, ALWAYS, IN_PLACE, (const void*, N, Handle, void*, N, Handle, Handle),             \
              (const void* from, N sent, Handle type, void* into, N count, Handle into_type, Handle comm), \
              (from, sent, type, into, count, into_type, comm), bytes_of(count* ranks_of(comm), into_type))
-#define GATHER_ALL_BLOCKS(name, low, N, A)                                                           \
-  COLLECTIVE(name, low, ALWAYS, (const void*, N, Handle, void*, const N*, const A*, Handle, Handle), \
-             (const void* from, N sent, Handle type, void* into, const N* counts, const A* places,   \
-              Handle into_type, Handle comm),                                                        \
+#define GATHER_ALL_BLOCKS(name, low, N, A)                                                         \
+  COLLECTIVE(name, low, ALWAYS, OUT_OF_PLACE,                                                      \
+             (const void*, N, Handle, void*, const N*, const A*, Handle, Handle),                  \
+             (const void* from, N sent, Handle type, void* into, const N* counts, const A* places, \
+              Handle into_type, Handle comm),                                                      \
              (from, sent, type, into, counts, places, into_type, comm), blocks(counts, into_type, comm))
 #define EXCHANGE_BLOCKS(name, low, N, A)                                                                  \
-  COLLECTIVE(name, low, ALWAYS,                                                                           \
+  COLLECTIVE(name, low, ALWAYS, OUT_OF_PLACE,                                                             \
              (const void*, const N*, const A*, Handle, void*, const N*, const A*, Handle, Handle),        \
              (const void* from, const N* sent, const A* places, Handle type, void* into, const N* counts, \
               const A* into_places, Handle into_type, Handle comm),                                       \

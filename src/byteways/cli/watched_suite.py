@@ -12,7 +12,7 @@ from byteways.run.conduct.simulation import Simulation
 from byteways.topology.model import Topology
 from byteways.watch.bins import Watched
 from byteways.watch.folder import read_watch_folder
-from byteways.watch.questions import may_alter, questions_of, windows_of
+from byteways.watch.questions import may_alter, own_options, questions_of
 
 HEAD_OF_SUITE = 'name = "watched"\ntitle = "What a program moved"\nrounds = 3\nprecision = 0.02'
 
@@ -57,4 +57,4 @@ def suite_of_watched(
             "its operations have no ends that are known" if not found else "this machine lacks its devices"
         )
         raise BytewaysError(f"nothing of {name} can be measured", cause=cause, hint="byteways run quick")
-    return suite_of_questions(here, topology, head, name, settings, may_alter, windows_of(watched))
+    return suite_of_questions(here, topology, head, name, settings, may_alter, own_options(watched))

@@ -16,7 +16,7 @@ from byteways.plan.budget import FIRST_PRIORITY
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.load_question import gpu_of, sweeps_of_load
 from byteways.plan.memory import MEMORIES, OWNERS, is_managed
-from byteways.plan.options import AS_CALLED, BLOCK_BYTES, BLOCK_SIZES, WINDOW
+from byteways.plan.options import AS_CALLED, BLOCK_BYTES, BLOCK_SIZES
 from byteways.plan.question import GLOB, RANKS, Question, is_host
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
@@ -53,7 +53,7 @@ def suite_of_questions(
     file: str,
     settings: Sequence[Mapping[str, str]] = (),
     may_alter: Callable[[Iterable[str], str], bool] = lambda variables, interface: True,
-    windows: Mapping[Question, Collection[int]] = MappingProxyType({}),
+    own_options: Mapping[Question, Collection[str]] = MappingProxyType({}),
 ) -> Suite:
     """Returns the suite that measures several questions: sizes are in one sweep if nothing else differs.
 
@@ -67,14 +67,14 @@ def suite_of_questions(
         file: What messages call the suite.
         settings: Variables with which all that they may alter is measured, too, and before the rest.
         may_alter: Whether variables may alter what an interface takes.
-        windows: How many messages go at once, which is measured beside the usual number.
+        own_options: With which calls of MPI are measured, too, as `window=2`.
 
     Raises:
         BytewaysError: As of suite_of().
     """
     merged: dict[str, tuple[str, dict[str, object], list[object]]] = {}
     for asked in questions:
-        for name, keys in _with_windows(_sweeps(asked, topology), windows.get(asked, ())):
+        for name, keys in _with_options(_sweeps(asked, topology), own_options.get(asked, ())):
             able = _able(keys["interface"], asked.size_bytes)
             if not able:
                 continue
@@ -106,12 +106,14 @@ def suite_of_questions(
     return parse("\n\n".join((head, *texts)) + "\n", file=file)
 
 
-def _with_windows(sweeps: Iterable[NamedSweep], windows: Collection[int]) -> Iterator[NamedSweep]:
-    """Yields sweeps, and messages of MPI with so many at once, too."""
+def _with_options(sweeps: Iterable[NamedSweep], own_options: Collection[str]) -> Iterator[NamedSweep]:
+    """Yields sweeps, and those of MPI with options of the program's own calls, too."""
     for name, keys in sweeps:
         yield name, keys
-        for window in sorted(windows) if keys["interface"] == ["mpi"] else ():
-            yield f"{name}-of-{window}", {**keys, "options": {WINDOW.name: window}}
+        for options in sorted(own_options) if keys["interface"] == ["mpi"] else ():
+            option, _, value = options.partition("=")
+            own = {option: int(value) if value.isdecimal() else value}
+            yield f"{name}-{option.replace('_', '-')}-{value}", {**keys, "options": own}
 
 
 def _under(setting: Mapping[str, str], keys: Mapping[str, object]) -> dict[str, object]:

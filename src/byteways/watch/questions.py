@@ -9,6 +9,7 @@ from dataclasses import replace
 from math import log2
 
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES
+from byteways.plan.options import IN_PLACE, WINDOW
 from byteways.plan.question import PROCESS, RANKS, Question
 from byteways.watch.bins import Bin, End, Watched
 
@@ -75,51 +76,53 @@ def questions_of(watched: Watched) -> list[Question]:
     return sorted(thinned, key=lambda question: -thinned[question])[:MOST_QUESTIONS]
 
 
-def windows_of(watched: Watched) -> dict[Question, set[int]]:
-    """Returns how many messages go at once of each question that questions_of() has, where that is known."""
-    own, both = at_once(watched), exchanging(watched)
-    found: dict[Question, set[int]] = defaultdict(set)
+def own_options(watched: Watched) -> dict[Question, set[str]]:
+    """Returns the options with which a program makes the calls of each question of questions_of()."""
+    together, both = at_once(watched), exchanging(watched)
+    found: dict[Question, set[str]] = defaultdict(set)
     for each in watched.bins:
-        question, window = question_of(each, both), window_of(each, own)
-        if isinstance(question, Question) and window:
+        question, options = question_of(each, both), options_of(each, together)
+        if isinstance(question, Question) and options:
             for size in {question.size_bytes, *_powers(question.size_bytes)}:
-                found[replace(question, size_bytes=size)].add(window)
+                found[replace(question, size_bytes=size)].add(options)
     return found
 
 
 def at_once(watched: Watched) -> dict[int, int]:
-    """Returns how many messages each process sends before it waits for all of them, as a power of two.
+    """Returns how many messages each process sends or receives before it waits for all, as a power of two.
 
     Processes that wait in other calls than `MPI_Waitall` are left out: how many of these belong together is
     unknown. Runs have MOST_AT_ONCE messages at once, if nothing else is asked.
     """
-    sends: Counter[int] = Counter()
-    waits: Counter[int] = Counter()
+    sends, receives, waits = Counter[int](), Counter[int](), Counter[int]()
     for each in watched.bins:
-        if is_nonblocking(each) and _SENDS[1] in each.method:
-            sends[each.process] += each.count
-        elif is_wait(each):
+        if is_wait(each):
             waits[each.process] += each.count
+        elif is_nonblocking(each) and each.what == "message":
+            (sends if _SENDS[1] in each.method else receives)[each.process] += each.count
     others = {each.process for each in watched.bins if is_wait(each) and each.method != _WAITS_FOR_ALL}
     return {
         process: min(MOST_AT_ONCE, 1 << max(0, round(log2(count / waits[process]))))
-        for process, count in sends.items()
+        for process, count in (sends | receives).items()  # the greater one of each process
         if waits[process] and process not in others
     }
 
 
-def window_of(each: Bin, at_once: Mapping[int, int]) -> int | None:
-    """Returns how many messages of a bin go at once; None: that is unknown.
+def options_of(each: Bin, at_once: Mapping[int, int]) -> str:
+    """Returns the options with which suites measure such calls of MPI; empty: without, or that is unknown.
 
     Args:
         each: Operations of a process.
         at_once: From at_once().
     """
+    if each.what == "collective":
+        measured = is_in_place(each) and collective_of(each.method) in INTERFACES["mpi"].in_place
+        return f"{IN_PLACE.name}=yes" if measured else ""
     if each.what != "message":
-        return None
-    if each.method.startswith(_BOTH):
-        return 1
-    return at_once.get(each.process) if is_nonblocking(each) else None
+        return ""
+    both = 1 if each.method.startswith(_BOTH) else None
+    window = both or (at_once.get(each.process) if is_nonblocking(each) else None)
+    return f"{WINDOW.name}={window}" if window else ""
 
 
 def _powers(size_bytes: int) -> set[int]:
@@ -166,6 +169,11 @@ def exchanging(watched: Watched) -> frozenset[int]:
 def is_exchange(each: Bin, exchanging: Container[int]) -> bool:
     """Whether messages of the bin go one way while others come the other way."""
     return each.method.startswith(_BOTH) or (is_nonblocking(each) and each.process in exchanging)
+
+
+def is_in_place(each: Bin) -> bool:
+    """Whether the result of a collective takes the place of what a rank gives."""
+    return each.detail.get(IN_PLACE.name) == "yes"
 
 
 def is_nonblocking(each: Bin) -> bool:

@@ -19,9 +19,10 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part
 from byteways.explain.watched.figures import Figures, interface_of
 from byteways.plan.memory import is_plain
-from byteways.plan.options import WINDOW
+from byteways.plan.options import IN_PLACE, WINDOW
 from byteways.record.simulation_mark import mark_of
 from byteways.watch.bins import Bin, Watched
+from byteways.watch.questions import is_in_place
 
 #: Why a bin has no gain, by code; the sentence completes "no gain is stated: …".
 NO_GAIN = {
@@ -42,9 +43,13 @@ CHANGES = {
     "method": "another method",
     "batch": "transfers submitted together",
     "setting": "variables of the environment",
+    "buffers": "another buffer for the result than for the data",
 }
 #: Bins below this share of the whole time of a program are not looked at, for one question takes some 60 ms.
 LEAST_BIN_SHARE = 1e-3
+#: Options that a program has for reasons of its own: messages at once, a sum in place of what was added.
+_IN_PLACE = f"{IN_PLACE.name}=yes"
+_OWN = (f"{WINDOW.name}=", _IN_PLACE)
 
 
 @dataclass(frozen=True)
@@ -173,7 +178,7 @@ def _gain(each: Bin, taken: float, time: Part, own: Part | None, best: Answer) -
         return "faster"
     if change is None:
         return "slower-than-run" if taken > time.high else "best-already"
-    if change in ("method", "setting") and not _leads(each, best):
+    if change in ("method", "setting", "buffers") and not _leads(each, best, change):
         return "tie"
     if taken <= time.high:
         return "within-interval"
@@ -196,18 +201,23 @@ def _change(each: Bin, best: Answer) -> str | None:
         return "method"
     if best.environment:
         return "setting"
-    if not best.options or best.options.startswith(
-        f"{WINDOW.name}="
-    ):  # how many at once is the program's own
+    if not best.options and is_in_place(each):
+        return "buffers"
+    if not best.options or best.options.startswith(_OWN):
         return None
     return "batch" if "submit=" in best.options else "method"
 
 
-def _leads(each: Bin, best: Answer) -> bool:
-    """Whether the best method is decidedly faster than the program's, as far as the run measured that."""
+def _leads(each: Bin, best: Answer, change: str) -> bool:
+    """Whether the best method is decidedly faster than the program's, as far as the run measured that.
+
+    That other buffers are faster is said only where both were measured.
+    """
     own = [
         one
         for one in best.ranking.rivals
         if one.variant.interface == interface_of(each) and not one.variant.environment
     ]
+    if change == "buffers":
+        return any(one.claim.leads for one in own if one.variant.options == _IN_PLACE)
     return not own or any(one.claim.leads for one in own)

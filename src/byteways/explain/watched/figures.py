@@ -12,10 +12,9 @@ from byteways.explain.results.summary import Part, ResultGroup
 from byteways.explain.results.variants import Variant
 from byteways.explain.watched.mean_times import mean_time_of
 from byteways.plan.interfaces import INTERFACES
-from byteways.plan.options import WINDOW
 from byteways.plan.question import Question
 from byteways.watch.bins import Bin, Watched
-from byteways.watch.questions import BOTH_WAYS, at_once, exchanging, question_of, window_of, with_waits
+from byteways.watch.questions import BOTH_WAYS, at_once, exchanging, options_of, question_of, with_waits
 
 #: Interfaces by the beginning of the name of the call, in lower case.
 _INTERFACES = (
@@ -84,7 +83,7 @@ class Figures:
     ) -> ResultGroup | None:
         """Returns the results of a bin's own method, as own_ns(); None: there are none.
 
-        Messages count with as many at once as the program has, where that was measured.
+        Where it was measured with the options of the program's own calls, these results count.
         """
         found = (self._group(each, options, memory, environment) for options in self._options(each))
         return next((group for group in found if group), None)
@@ -92,7 +91,7 @@ class Figures:
     def both_groups(
         self, each: Bin, memory: Mapping[str, str], environment: str
     ) -> tuple[ResultGroup, ResultGroup] | None:
-        """Returns the results of a bin's own method and of a change, with as many messages at once.
+        """Returns the results of a bin's own method and of a change, with the same options.
 
         None: the run lacks one of them. Arguments as of own_ns().
         """
@@ -105,8 +104,7 @@ class Figures:
 
     def _options(self, each: Bin) -> tuple[str, ...]:
         """Returns options under which a bin's method is looked for, the closest first."""
-        window = window_of(each, self._at_once)
-        return (f"{WINDOW.name}={window}", "") if window else ("",)
+        return tuple(dict.fromkeys((options_of(each, self._at_once), "")))
 
     def _group(
         self, each: Bin, options: str, memory: Mapping[str, str] | None = None, environment: str = ""
