@@ -318,6 +318,7 @@ def test_messages_at_once_are_those_that_a_program_waits_for_together() -> None:
     assert at_once(exchange(1, "MPI_Wait")) == {}  # how many calls belong together is unknown
     (question,) = questions_of(exchange(2))
     assert own_options(exchange(2))[question] == {"window=2"}
+    assert own_options(exchange(100)) == {}  # as runs have them anyway
     suite = suite_of_questions(
         [question],
         TOPOLOGY,

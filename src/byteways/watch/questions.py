@@ -122,7 +122,7 @@ def options_of(each: Bin, at_once: Mapping[int, int]) -> str:
         return ""
     both = 1 if each.method.startswith(_BOTH) else None
     window = both or (at_once.get(each.process) if is_nonblocking(each) else None)
-    return f"{WINDOW.name}={window}" if window else ""
+    return f"{WINDOW.name}={window}" if window and window != MOST_AT_ONCE else ""
 
 
 def _powers(size_bytes: int) -> set[int]:
