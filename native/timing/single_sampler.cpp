@@ -170,7 +170,7 @@ void SingleSampler::choose_batch() {
 void SingleSampler::grow_batch(std::uint64_t most) {
   const Mover& mover = *runner_->mover;
   double tick = runner_->runtime().timer_resolution_ns(runner_->device().ordinal);
-  if (!runner_->works_on_host()) tick = std::max(tick, kStatedResolutionNs);
+  if (!runner_->device().is_host()) tick = std::max(tick, kStatedResolutionNs);
   tick = team_->agree_max("tick of the timer", tick);
   double wanted = kTicksPerSample * tick;
   // Migration by faults varies from page to page and must be averaged, with or without slope.
