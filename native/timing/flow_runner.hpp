@@ -58,7 +58,8 @@ struct FlowRunner {
   Runtime& runtime() const { return *mover->executor().runtime; }
   bool timed_by_host() const { return completion != Completion::queued; }
   // Whether the host does the work, or calls of a library there that ranks make together. The first calls
-  // after ranks have agreed on something are slower, wherever their buffers are.
+  // after ranks have agreed on something are slower: measured with buffers on hosts, assumed with those of
+  // GPUs.
   bool works_on_host() const {
     return device().is_host() || (between_ranks && completion == Completion::synchronous);
   }
