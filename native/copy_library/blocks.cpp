@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "copy_library/memory_ranges.hpp"
+#include "copy_library/thread_state.hpp"
 
 namespace byteways::copy_library {
 namespace {
@@ -88,7 +89,7 @@ constexpr std::size_t kMostGranules = std::size_t{1} << 26, kMostOfBlock = 256;
 // Whether the blocks are found not to overlap; false: nobody knows yet. The granule is the largest power of
 // two that all addresses and sizes are multiples of.
 bool are_apart(const Blocks& blocks, const Survey& seen, bool reads) {
-  static thread_local Marks marks;
+  auto& marks = of_this_thread<Marks>();
   const std::uintptr_t base = seen.written.first;
   const int shift = std::countr_zero(seen.written.bits | (reads ? seen.read.bits : 0));
   const std::size_t span = (seen.written.end - base) >> shift;
@@ -112,8 +113,12 @@ bool is_same(const Blocks& blocks, std::size_t one, std::size_t other) {
 // A block that is copied onto itself changes nothing, whatever else reads it.
 bool changes(const Blocks& blocks, std::size_t k) { return blocks.to[k] != blocks.from[k]; }
 
+struct Order {
+  std::vector<std::size_t> blocks;
+};
+
 std::optional<Conflict> conflict_in_order(const Blocks& blocks, bool reads) {
-  static thread_local std::vector<std::size_t> order;
+  std::vector<std::size_t>& order = of_this_thread<Order>().blocks;
   order.clear();
   for (std::size_t k = 0; k < blocks.count; ++k)
     if (blocks.bytes(k) != 0) order.push_back(k);
@@ -139,22 +144,46 @@ std::optional<Conflict> conflict_in_order(const Blocks& blocks, bool reads) {
   return std::nullopt;
 }
 
+// A call's blocks without the empty ones.
+struct Lists {
+  std::vector<void*> to;
+  std::vector<const void*> from;
+  std::vector<std::size_t> sizes;
+};
+
 }  // namespace
+
+NonEmpty::NonEmpty(const Blocks& blocks, const Survey& seen) : Blocks(blocks) {
+  if (seen.empty == 0) return;
+  count -= seen.empty;
+  if (count == 0) return;
+  auto& lists = of_this_thread<Lists>();
+  lists.to.resize(count);
+  lists.from.resize(count);
+  lists.sizes.resize(count);
+  for (std::size_t k = 0, at = 0; k < blocks.count; ++k) {
+    if (blocks.bytes(k) == 0) continue;
+    lists.to[at] = blocks.to[k];
+    lists.from[at] = blocks.from[k];
+    lists.sizes[at++] = blocks.bytes(k);
+  }
+  to = lists.to.data();
+  from = lists.from.data();
+  sizes = lists.sizes.data();
+}
 
 // What the loop changes is in variables of its own, which fit into registers.
 Survey survey(const Blocks& blocks, const Driver* driver) {
   Survey seen;
   std::optional<MemoryRanges> ranges;
   if (driver != nullptr) ranges.emplace(*driver);
-  bool located = ranges.has_value(), uniform = true;
+  bool located = ranges.has_value();
   Follower sources, destinations;
   Side written, read;
   std::uint64_t total_bytes = 0;
-  const std::size_t first = blocks.count == 0 ? 0 : blocks.bytes(0);
-  std::size_t largest = 0, empty = 0;
+  std::size_t largest = 0, smallest = SIZE_MAX, empty = 0;
   for (std::size_t k = 0; k < blocks.count; ++k) {
     const std::size_t bytes = blocks.bytes(k);
-    uniform &= bytes == first;
     if (bytes == 0) {
       ++empty;
       continue;
@@ -166,6 +195,7 @@ Survey survey(const Blocks& blocks, const Driver* driver) {
     }
     total_bytes += bytes;
     largest = std::max(largest, bytes);
+    smallest = std::min(smallest, bytes);
     written.add(to, bytes);
     read.add(from, bytes);
     located = located && sources.follow(*ranges, from, bytes, read) &&
@@ -175,7 +205,7 @@ Survey survey(const Blocks& blocks, const Driver* driver) {
   seen.total_bytes = total_bytes;
   seen.empty = empty;
   seen.largest = largest;
-  seen.uniform = uniform;
+  seen.uniform = smallest >= largest;
   seen.written = written;
   seen.read = read;
   return seen;

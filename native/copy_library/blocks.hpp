@@ -21,6 +21,18 @@ struct Blocks {
   std::uintptr_t source(std::size_t k) const { return reinterpret_cast<std::uintptr_t>(from[k]); }
 };
 
+struct Survey;
+
+// The blocks of a call that have bytes, in order. Every method copies this list, and none looks at the empty
+// blocks of the caller's arrays.
+class NonEmpty : public Blocks {
+ public:
+  NonEmpty() = default;
+  // Without empty blocks the arrays are the caller's own, else those of this thread until it asks again. May
+  // throw std::bad_alloc.
+  NonEmpty(const Blocks& blocks, const Survey& seen);
+};
+
 // All that the blocks write, or all that they read.
 struct Side {
   std::uintptr_t first = UINTPTR_MAX, end = 0;
@@ -41,7 +53,7 @@ struct Survey {
   std::uint64_t total_bytes = 0;
   std::size_t empty = 0;  // blocks of 0 bytes
   std::size_t largest = 0;
-  bool uniform = true;  // all have the size of the first
+  bool uniform = true;  // all that are not empty have one size
   Side written, read;
 };
 // Without a driver the places are not looked for. May throw std::bad_alloc.

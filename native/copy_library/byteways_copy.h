@@ -18,10 +18,16 @@
  *   - start no thread;
  *   - may be made by several threads, on several streams and GPUs, with one plan;
  *   - may be captured into a graph, if the plan is closed after the graph is destroyed. Methods that cannot be
- *     captured are replaced by the driver's call.
+ *     captured are replaced by the driver's call. No function here ends a capture, of this thread or another;
+ *   - leave no error in HIP (hipGetLastError) that they have recovered from. An error that the program has not
+ *     read yet is left, as far as HIP keeps it: before HIP 7 each call of HIP's replaces it.
  * The driver is found when the first function is called: libcuda.so.1 or libamdhip64.so, or the file that
  * BYTEWAYS_LIBCUDA or BYTEWAYS_LIBHIP names. BYTEWAYS_COPY=off in the environment makes every copy the driver's
- * call; it is read once.
+ * call; it is read once. A driver that does not start is tried again by the next call.
+ *
+ * A reset (cudaDeviceReset, hipDeviceReset) takes from a plan what it has on that GPU. Copies there are the
+ * driver's calls (BW_FALLBACK_NOT_PREPARED) until bw_plan_prepare() is called again. HIP before 5.0 does not say
+ * that a GPU was reset: close the plan before. No GPU may be reset while another thread copies.
  *
  * Memory: source and destination must remain valid until the stream has done the copy, as for the driver's
  * asynchronous copies. The arrays of pointers and sizes are read during the call only.
@@ -50,8 +56,9 @@ enum bw_error {
   BW_OVERLAP = -2,           /* blocks overlap, so that the result would depend on their order */
   BW_NO_DRIVER = -3,         /* neither CUDA's nor HIP's library can be loaded, or it has no GPU */
   BW_FORKED = -4,            /* this process was forked after the driver was in use: drivers do not survive that */
-  BW_PLAN_NOT_READ = -5,     /* the file of the plan cannot be read */
-  BW_PLAN_DAMAGED = -6,      /* the file is no plan, or is cut or changed; bw_last_error() names the line */
+  BW_PLAN_NOT_READ = -5,     /* the file of the plan cannot be read, or is no regular file */
+  BW_PLAN_DAMAGED = -6,      /* the file is no plan, is cut or changed, or says what cannot be; bw_last_error()
+                                names the line */
   BW_NO_SUCH_GPU = -7,       /* a number that names no GPU of this process */
   BW_OUT_OF_MEMORY = -8,     /* host memory for the library's own tables */
   BW_NO_CURRENT_GPU = -9     /* no GPU is current in this thread (cuCtxSetCurrent) */
@@ -69,7 +76,8 @@ int bw_copy(void *dst, const void *src, size_t bytes, void *stream, bw_plan *pla
 
 /* Copies n blocks, the k-th from src[k] to dst[k]. The order in which they are copied is not defined: blocks of
  * which one writes what another reads or writes are refused (BW_OVERLAP), and nothing is copied. Repetitions of
- * one and the same block are allowed. After a failure of the driver within a call, some blocks may be copied. */
+ * one and the same block are allowed, and blocks of 0 bytes, whose pointers are not looked at. After a failure of
+ * the driver within a call, some blocks may be copied. */
 int bw_copy_blocks(void *const *dst, const void *const *src, const size_t *bytes, size_t n, void *stream,
                    bw_plan *plan);
 /* The same for blocks of equal size. */
@@ -85,14 +93,17 @@ int bw_plan_open(const char *path, bw_plan **plan);
  * and copies a few small blocks by every method of the plan. A method that fails this test is not used. Copies on
  * a GPU for which the plan has not been prepared are the driver's calls. Kernels get access to the memory of the
  * other GPUs that this process uses by then (cuMemAlloc, not pools): call it again when it has begun to use
- * another one. */
+ * another one, or has reset one. */
 int bw_plan_prepare(bw_plan *plan);
 /* Allows large copies to use the PCIe links of these GPUs (numbers as in cuDeviceGet, hipSetDevice): relays.
  * None is used without this call, because another process may own them. Creates a context on each, and allocates
- * its staging memory, for all GPUs that the plan is prepared for. n = 0 withdraws the permission. */
+ * its staging memory, for all GPUs that the plan is prepared for. n = 0 withdraws the permission, and so does a
+ * failure. A relay whose copy has failed halfway is not used again before the next call. */
 int bw_plan_allow_peers(bw_plan *plan, const int *gpus, size_t n);
-/* The most staging memory that each relay may allocate on its GPU; default 64 MiB. Applies to later calls of
- * bw_plan_allow_peers(). Relays that do not fit are left out, and bw_plan_warning() says so. */
+/* The most staging memory that the plan may allocate on the GPU of a relay, for all ways over it together;
+ * default 64 MiB. A way needs its piece times its depth, and those over one GPU take turns in the same memory.
+ * Applies to later calls of bw_plan_allow_peers(). Ways that do not fit are left out, and bw_plan_warning() says
+ * so. */
 int bw_plan_limit_staging(bw_plan *plan, size_t bytes);
 /* Why the plan copies with the driver's calls, or less fast than it could; "" if it does not. */
 const char *bw_plan_warning(const bw_plan *plan);
@@ -114,7 +125,7 @@ enum bw_fallback {
   BW_FALLBACK_NONE = 0,
   BW_FALLBACK_SWITCHED_OFF = 1,   /* BYTEWAYS_COPY=off */
   BW_FALLBACK_OTHER_MACHINE = 2,  /* the plan is not of this machine or driver */
-  BW_FALLBACK_NOT_PREPARED = 3,   /* bw_plan_prepare() was not called for the stream's GPU */
+  BW_FALLBACK_NOT_PREPARED = 3,   /* bw_plan_prepare() was not called for the stream's GPU, or not since its reset */
   BW_FALLBACK_MEMORY = 4,         /* pageable, managed or unknown memory, or another GPU's for a kernel */
   BW_FALLBACK_NOT_MEASURED = 5,   /* these places, this size or this count are not in the plan */
   BW_FALLBACK_NO_LEAD = 6,        /* measured, and the driver's call is the best that is known */

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "copy_library/byteways_copy.h"
+#include "copy_library/thread_state.hpp"
 #include "interfaces/blocks/divisor.hpp"
 #include "interfaces/kernel_copy/bulk_numbers.hpp"
 
@@ -18,11 +19,11 @@ constexpr std::size_t kChunkBytes = (1 << 20) - 4096;
 constexpr std::size_t kLeastPieceBytes = 512, kMostPieces = 8;
 
 // The bytes of the pieces; 0: the sizes have no useful divisor.
-std::size_t piece_of(const Blocks& blocks, const Survey& seen) {
+std::size_t piece_of(const NonEmpty& blocks, const Survey& seen) {
   if (seen.uniform) return seen.largest;
   std::size_t piece = 0;
   for (std::size_t k = 0; k < blocks.count; ++k) piece = std::gcd(piece, blocks.bytes(k));
-  const bool few = piece != 0 && seen.total_bytes / piece <= kMostPieces * (blocks.count - seen.empty);
+  const bool few = piece != 0 && seen.total_bytes / piece <= kMostPieces * blocks.count;
   return few && piece >= kLeastPieceBytes ? piece : 0;
 }
 
@@ -35,6 +36,7 @@ std::unique_ptr<Kernels> Kernels::open(const Driver& driver, int gpu, std::strin
   int code = driver.load_module(&made->module_, image.data());
   if (code == 0) code = driver.get_kernel(&made->covering_, made->module_, "copy_blocks");
   if (code == 0) code = driver.get_kernel(&made->resident_, made->module_, "copy_blocks_resident");
+  if (code == 0) code = driver.most_shared_bytes(&made->most_shared_bytes_);
   if (code == 0) code = made->allocate();
   std::string no_bulk;
   const std::string bulk = code == 0 ? driver.image_of(KernelFile::bulk, no_bulk) : std::string();
@@ -48,25 +50,32 @@ std::unique_ptr<Kernels> Kernels::open(const Driver& driver, int gpu, std::strin
 int Kernels::allocate() {
   for (void*& chunk : memory_)
     if (const int code = driver_->allocate_pinned(&chunk, kChunkBytes)) return code;
-  for (Event& event : events_)
-    if (const int code = driver_->create_event(&event, false)) return code;
+  for (Lease& lease : leases_)
+    if (const int code = driver_->create_event(&lease.event, false)) return code;
   return 0;
 }
 
 // All is given back when no kernel runs any more, but for those of graphs, which the program has destroyed.
 Kernels::~Kernels() {
-  bool all_done = true;
-  for (const Lease& lease : leases_)
-    all_done &= lease.recorded && driver_->synchronize_event(lease.event) == 0;
+  bool all_done = std::none_of(lost_.begin(), lost_.end(), [](bool lost) { return lost; });
+  for (std::size_t k = 0; k < used_; ++k)
+    all_done &= lease(k).state == Lease::State::recorded && driver_->synchronize_event(lease(k).event) == 0;
   for (const Module module : {module_, bulk_module_})
     if (module != nullptr && all_done) driver_->unload_module(module);
   for (void* chunk : memory_)
     if (chunk != nullptr) driver_->free_pinned(chunk);
-  for (const Event event : events_)
-    if (event != nullptr) driver_->destroy_event(event);
+  for (const Lease& lease : leases_)
+    if (lease.event != nullptr) driver_->destroy_event(lease.event);
 }
 
-bool Kernels::has_room_for_graph(const Blocks& blocks, const Survey& seen) {
+void Kernels::forget() {
+  module_ = bulk_module_ = nullptr;
+  memory_.fill(nullptr);
+  leases_.fill({});
+  used_ = 0;
+}
+
+bool Kernels::has_room_for_graph(const NonEmpty& blocks, const Survey& seen) {
   const std::size_t piece = piece_of(blocks, seen);
   const std::lock_guard lock(mutex_);
   return piece != 0 && of_graphs_ + seen.total_bytes / piece * sizeof(BlockPair) <= kChunkBytes;
@@ -74,14 +83,18 @@ bool Kernels::has_room_for_graph(const Blocks& blocks, const Survey& seen) {
 
 // Gives back what has been read, the oldest first. Nothing is waited for.
 void Kernels::reclaim() {
-  while (!leases_.empty() && leases_.front().recorded && driver_->query(leases_.front().event) == 0)
-    leases_.pop_front();
+  for (; used_ != 0; first_ = (first_ + 1) % kLeases, --used_) {
+    const Lease& oldest = lease(0);
+    if (oldest.state == Lease::State::taken) return;
+    if (oldest.state == Lease::State::recorded && driver_->query(oldest.event) != 0) return;
+  }
 }
 
-bool Kernels::is_free(std::size_t chunk, std::size_t begin, std::size_t end) const {
-  return end <= kChunkBytes && std::none_of(leases_.begin(), leases_.end(), [&](const Lease& lease) {
-           return lease.chunk == chunk && lease.begin < end && begin < lease.end;
-         });
+bool Kernels::is_free(std::size_t chunk, std::size_t begin, std::size_t end) {
+  if (lost_[chunk] || end > kChunkBytes) return false;
+  for (std::size_t k = 0; k < used_; ++k)
+    if (lease(k).chunk == chunk && lease(k).begin < end && begin < lease(k).end) return false;
+  return true;
 }
 
 bool Kernels::take(std::size_t blocks, bool for_ever, Part& part) {
@@ -94,15 +107,15 @@ bool Kernels::take(std::size_t blocks, bool for_ever, Part& part) {
     return true;
   }
   reclaim();
-  if (leases_.size() == kLeases) return false;
-  if (at_ + bytes > kChunkBytes) {
+  if (used_ == kLeases) return false;
+  for (std::size_t left = kChunks; left != 0 && (lost_[chunk_] || at_ + bytes > kChunkBytes); --left) {
     chunk_ = (chunk_ + 1) % kChunks;
     at_ = 0;
   }
   if (!is_free(chunk_, at_, at_ + bytes)) return false;
-  leases_.push_back({chunk_, at_, at_ + bytes, events_[next_event_], false});
-  next_event_ = (next_event_ + 1) % kLeases;
-  part.lease = &leases_.back();
+  Lease& taken = lease(used_++);
+  taken = {chunk_, at_, at_ + bytes, taken.event, Lease::State::taken};
+  part.lease = &taken;
   part.list = reinterpret_cast<BlockPair*>(static_cast<std::byte*>(memory_[chunk_]) + at_);
   at_ += bytes;
   return true;
@@ -113,14 +126,12 @@ bool Kernels::take_all(std::vector<Part>& parts, std::size_t blocks, std::size_t
   const std::lock_guard lock(mutex_);
   const std::size_t before = of_graphs_;
   parts.clear();
+  parts.reserve((blocks + most - 1) / most);  // no exception once a list is taken
   while (blocks != 0) {
     Part part;
     if (!take(std::min(blocks, most), for_ever, part)) {
       of_graphs_ = before;
-      for (std::size_t k = 0; !for_ever && k < parts.size(); ++k) {
-        leases_.pop_back();
-        next_event_ = (next_event_ + kLeases - 1) % kLeases;
-      }
+      if (!for_ever) used_ -= parts.size();
       return false;
     }
     blocks -= part.blocks;
@@ -129,7 +140,7 @@ bool Kernels::take_all(std::vector<Part>& parts, std::size_t blocks, std::size_t
   return true;
 }
 
-void Kernels::write(const std::vector<Part>& parts, const Blocks& blocks, const Survey& seen,
+void Kernels::write(const std::vector<Part>& parts, const NonEmpty& blocks, const Survey& seen,
                     std::size_t piece_bytes) {
   if (parts.size() == 1 && seen.uniform) {  // each block is one piece
     BlockPair* list = parts[0].list;
@@ -154,6 +165,8 @@ void Kernels::write(const std::vector<Part>& parts, const Blocks& blocks, const 
 int Kernels::launch_bulk(const Part& part, std::size_t piece_bytes, Stream stream, const Grid& grid) const {
   const BulkNumbers numbers =
       bulk_numbers(grid.blocks, grid.chunk_bytes, grid.stages, part.blocks, piece_bytes);
+  const std::uint64_t shared_bytes = numbers.shared_bytes(kBulkPairsBytes);
+  if (shared_bytes > most_shared_bytes_) return kNotLaunched;
   BulkBlocksArguments arguments{};
   arguments.list = part.list;
   arguments.block_bytes = piece_bytes;
@@ -163,8 +176,9 @@ int Kernels::launch_bulk(const Part& part, std::size_t piece_bytes, Stream strea
   arguments.stages = numbers.stages;
   set_divisor(arguments);
   void* parameters[] = {&arguments};
-  return driver_->launch(bulk_, numbers.blocks, kBulkThreads,
-                         static_cast<unsigned>(numbers.shared_bytes(kBulkPairsBytes)), stream, parameters);
+  const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(numbers.blocks, numbers.chunks));
+  return driver_->launch(bulk_, blocks, kBulkThreads, static_cast<unsigned>(shared_bytes), stream,
+                         parameters);
 }
 
 // As interface `kernel-blocks` launches them.
@@ -187,7 +201,7 @@ int Kernels::launch(const Part& part, std::size_t piece_bytes, Stream stream, co
 }
 
 Kernels::Outcome Kernels::enqueue(const Copy& copy, const Grid& grid, int* code) {
-  static thread_local std::vector<Part> parts;
+  std::vector<Part>& parts = of_this_thread<Parts>().list;
   const std::size_t piece = piece_of(copy.blocks, copy.seen);
   if (piece == 0 || piece / kAccessBytes > kMostBlockAccesses) return Outcome::failed;
   const std::size_t most =
@@ -203,10 +217,12 @@ Kernels::Outcome Kernels::enqueue(const Copy& copy, const Grid& grid, int* code)
                                             : launch(part, piece, copy.stream, grid);
     launched += *code == 0 ? 1 : 0;
     if (part.lease == nullptr) continue;
-    // Without the event nobody knows when the list has been read: it is not written again.
-    const bool recorded = *code != 0 || driver_->record(part.lease->event, copy.stream) == 0;
+    // Without the event nobody knows when the list has been read: its memory is not written again. The event
+    // of a list that no kernel reads has happened.
+    const bool known = *code != 0 || driver_->record(part.lease->event, copy.stream) == 0;
     const std::lock_guard lock(mutex_);
-    part.lease->recorded = recorded;
+    part.lease->state = known ? Lease::State::recorded : Lease::State::lost;
+    lost_[part.lease->chunk] |= !known;
   }
   return launched == 0 ? Outcome::failed : Outcome::done;
 }

@@ -1,9 +1,12 @@
 // The functions of byteways_copy.h. No exception leaves them.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
-#include <fstream>
 #include <iterator>
 #include <new>
 #include <string>
@@ -12,6 +15,7 @@
 #include "copy_library/byteways_copy.h"
 #include "copy_library/plan.hpp"
 #include "copy_library/plan_file.hpp"
+#include "copy_library/thread_state.hpp"
 #include "runtimes/copy_driver.hpp"
 
 namespace byteways::copy_library {
@@ -19,8 +23,10 @@ namespace {
 
 constexpr std::size_t kMostPlanBytes = 4 << 20;  // a file of a few KiB is expected
 
-thread_local std::string last_error;
-thread_local std::string last_text;
+// Of this thread: the text of its last failure, and of the last code that it asked about.
+struct Texts {
+  std::string error, of_code;
+};
 
 const char* text_of_own(int code) {
   switch (code) {
@@ -49,9 +55,17 @@ const char* text_of_own(int code) {
   }
 }
 
-int fail(int code, const std::string& detail = {}) {
-  last_error = bw_error_text(code);
-  if (!detail.empty()) last_error += ": " + detail;
+// Keeps the text of a failure, if there is memory for it, and returns its code.
+template <class... Parts>
+int fail(int code, Parts... parts) noexcept {
+  try {
+    std::string& text = of_this_thread<Texts>().error;
+    text.clear();
+    text = bw_error_text(code);
+    std::string detail = (std::string() + ... + parts);
+    if (!detail.empty()) text += ": " + detail;
+  } catch (...) {
+  }
   return code;
 }
 
@@ -61,60 +75,103 @@ int guarded(Body body) noexcept {
   try {
     return body();
   } catch (const std::bad_alloc&) {
-    last_error.clear();
-    return BW_OUT_OF_MEMORY;
+    return fail(BW_OUT_OF_MEMORY);
   } catch (const std::exception& error) {
     return fail(BW_NO_DRIVER, error.what());
   }
 }
 
+// HIP keeps the last failure of a thread. One of a call that the library has made, and the program does not
+// learn of, is taken back, or the program would find it after its own next launch. One of the program's own
+// is left.
+class LeavesNoError {
+ public:
+  LeavesNoError(const Driver* driver, const int& code)
+      : driver_(driver), code_(&code), own_(driver != nullptr && driver->last_error() == 0) {}
+  ~LeavesNoError() {
+    if (own_ && *code_ <= 0) driver_->clear_last_error();
+  }
+  LeavesNoError(const LeavesNoError&) = delete;
+  LeavesNoError& operator=(const LeavesNoError&) = delete;
+
+ private:
+  const Driver* driver_;
+  const int* code_;
+  bool own_;
+};
+
+// The body of a function that uses the driver; it gets nullptr where there is none.
+template <class Body>
+int with_driver(Body body) noexcept {
+  return guarded([&] {
+    Driver* found = driver();
+    int code = 0;
+    const LeavesNoError none(found, code);
+    return code = guarded([&] { return body(found); });
+  });
+}
+
+// The same for functions that prepare or give back. What drivers refuse while another thread captures, and
+// would end its capture for, is allowed to a thread in relaxed mode; nothing of it is in the program's
+// streams.
+template <class Body>
+int preparing(Body body) noexcept {
+  return with_driver([&](Driver* found) {
+    const Relaxed relaxed(found);
+    return body(found);
+  });
+}
+
 int no_driver() { return is_forked() ? fail(BW_FORKED) : fail(BW_NO_DRIVER, missing_driver()); }
 
 int check(const Blocks& blocks, const Survey& seen) {
-  if (seen.null_block != SIZE_MAX)
-    return fail(BW_NULL_POINTER, "of block " + std::to_string(seen.null_block));
+  if (seen.null_block != SIZE_MAX) return fail(BW_NULL_POINTER, "of block ", std::to_string(seen.null_block));
   if (seen.largest == 0) return 0;
   const std::optional<Conflict> conflict = find_conflict(blocks, seen);
   if (!conflict) return 0;
-  return fail(BW_OVERLAP, "block " + std::to_string(conflict->writer) + " writes what block " +
-                              std::to_string(conflict->other) +
-                              (conflict->other_writes ? " writes" : " reads"));
+  return fail(BW_OVERLAP, "block ", std::to_string(conflict->writer), " writes what block ",
+              std::to_string(conflict->other), conflict->other_writes ? " writes" : " reads");
 }
 
-int copy_by_default(const Driver& driver, const Blocks& blocks, Stream stream) {
-  for (std::size_t k = 0; k < blocks.count; ++k) {
-    const std::size_t bytes = blocks.bytes(k);
-    if (bytes == 0) continue;
-    if (const int code = driver.copy(blocks.to[k], blocks.from[k], bytes, stream))
-      return fail(code, "of block " + std::to_string(k));
-  }
+// The number in the caller's arrays of the block that is `place`-th in the list without empty ones.
+std::size_t number_of(const Blocks& blocks, std::size_t place) {
+  std::size_t k = 0;
+  for (; blocks.bytes(k) == 0 || place != 0; ++k)
+    if (blocks.bytes(k) != 0) --place;
+  return k;
+}
+
+int copy_by_default(const Driver& driver, const NonEmpty& blocks, const Blocks& all, Stream stream) {
+  for (std::size_t k = 0; k < blocks.count; ++k)
+    if (const int code = driver.copy(blocks.to[k], blocks.from[k], blocks.bytes(k), stream))
+      return fail(code, "of block ", std::to_string(number_of(all, k)));
   return 0;
 }
 
 // Looks at the blocks, refuses what cannot be copied, and chooses a method if there is a plan.
-int examine(const Driver& driver, Request& request, bw_plan* plan, Choice& choice) {
+int examine(const Driver& driver, const Blocks& blocks, Request& request, bw_plan* plan, Choice& choice) {
   if (plan != nullptr) choice.fallback = plan->plan.find_gpu(request);
   const bool choosing = plan != nullptr && choice.fallback == BW_FALLBACK_NONE;
-  request.seen = survey(request.blocks, choosing ? &driver : nullptr);
-  if (const int code = check(request.blocks, request.seen)) return code;
+  request.seen = survey(blocks, choosing ? &driver : nullptr);
+  if (const int code = check(blocks, request.seen)) return code;
+  request.blocks = NonEmpty(blocks, request.seen);
   if (choosing && request.seen.largest != 0) choice = plan->plan.choose(request);
   return 0;
 }
 
-int copy(const Blocks& blocks, Stream stream, bw_plan* plan) {
-  const Driver* found = driver();
+int copy(Driver* found, const Blocks& blocks, Stream stream, bw_plan* plan) {
   if (found == nullptr) return no_driver();
   if (blocks.count == 0) return 0;
   if (blocks.to == nullptr || blocks.from == nullptr) return fail(BW_NULL_POINTER, "the array of pointers");
-  Request request{blocks, stream};
+  Request request{stream};
   Choice choice;
-  if (const int code = examine(*found, request, plan, choice)) return code;
+  if (const int code = examine(*found, blocks, request, plan, choice)) return code;
   const Survey& seen = request.seen;
   if (seen.largest == 0) return 0;
-  if (plan == nullptr) return copy_by_default(*found, blocks, stream);
+  if (plan == nullptr) return copy_by_default(*found, request.blocks, blocks, stream);
   int code = 0;
   if (choice.method == BW_METHOD_DEFAULT || !plan->plan.enqueue(request, choice, &code))
-    code = copy_by_default(*found, blocks, stream);
+    code = copy_by_default(*found, request.blocks, blocks, stream);
   else if (code != 0)
     fail(code);
   if (code == 0) plan->plan.count(choice, seen.total_bytes);
@@ -133,20 +190,46 @@ int hand_out(Struct* to, const Struct& made) {
   return 0;
 }
 
-int open_plan(const char* path, bw_plan** plan) {
+// A file that is open while the object lives.
+class File {
+ public:
+  explicit File(const char* path) : number_(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
+  ~File() {
+    if (number_ >= 0) close(number_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+// Returns 0, or why the file cannot be read. What is not a regular file might never end, or never begin.
+int read_file(const char* path, std::string& text) {
+  const File file(path);
+  struct stat about{};
+  if (file.number() < 0 || fstat(file.number(), &about) != 0)
+    return fail(BW_PLAN_NOT_READ, path, ": ", std::strerror(errno));
+  if (!S_ISREG(about.st_mode)) return fail(BW_PLAN_NOT_READ, path, ": it is no regular file");
+  char part[16384];
+  while (text.size() < kMostPlanBytes) {
+    const ssize_t got = read(file.number(), part, sizeof part);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(BW_PLAN_NOT_READ, path, ": ", std::strerror(errno));
+    if (got == 0) break;
+    text.append(part, static_cast<std::size_t>(got));
+  }
+  return 0;
+}
+
+int open_plan(Driver* found, const char* path, bw_plan** plan) {
   if (plan == nullptr) return fail(BW_NULL_POINTER, "the address of the plan");
-  *plan = nullptr;
   if (path == nullptr) return fail(BW_NULL_POINTER, "the path of the plan");
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMostPlanBytes, '\0');
-  if (!file) return fail(BW_PLAN_NOT_READ, std::string(path) + ": " + std::strerror(errno));
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return fail(BW_PLAN_NOT_READ, path);
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  std::string error;
+  std::string text, error;
+  if (const int code = read_file(path, text)) return code;
   std::optional<PlanFile> read = parse_plan(text, error);
-  if (!read) return fail(BW_PLAN_DAMAGED, std::string(path) + ", " + error);
-  Driver* found = driver();
+  if (!read) return fail(BW_PLAN_DAMAGED, path, ", ", error);
   if (found == nullptr) return no_driver();
   auto made = std::make_unique<bw_plan>(*found, *std::move(read));
   const int gpu = found->current_gpu();
@@ -189,40 +272,49 @@ const char* bw_error_text(int code) {
   if (const char* own = text_of_own(code)) return own;
   try {
     const Driver* found = code > 0 ? driver() : nullptr;
-    last_text = found != nullptr ? found->error_text(code) : "error " + std::to_string(code);
-    return last_text.c_str();
+    std::string& text = of_this_thread<Texts>().of_code;
+    text = found != nullptr ? found->error_text(code) : "error " + std::to_string(code);
+    return text.c_str();
   } catch (...) {
     return "unknown error";
   }
 }
 
-const char* bw_last_error(void) { return last_error.c_str(); }
+const char* bw_last_error(void) {
+  try {
+    return of_this_thread<Texts>().error.c_str();
+  } catch (...) {
+    return "";
+  }
+}
 
 int bw_copy(void* dst, const void* src, size_t bytes, void* stream, bw_plan* plan) {
-  return guarded([&] { return copy({&dst, &src, nullptr, bytes, 1}, stream, plan); });
+  return with_driver(
+      [&](Driver* found) { return copy(found, {&dst, &src, nullptr, bytes, 1}, stream, plan); });
 }
 
 int bw_copy_blocks(void* const* dst, const void* const* src, const size_t* bytes, size_t n, void* stream,
                    bw_plan* plan) {
-  return guarded([&] {
+  return with_driver([&](Driver* found) {
     if (n != 0 && bytes == nullptr) return fail(BW_NULL_POINTER, "the array of sizes");
-    return copy({dst, src, bytes, 0, n}, stream, plan);
+    return copy(found, {dst, src, bytes, 0, n}, stream, plan);
   });
 }
 
 int bw_copy_blocks_uniform(void* const* dst, const void* const* src, size_t block_bytes, size_t n,
                            void* stream, bw_plan* plan) {
-  return guarded([&] { return copy({dst, src, nullptr, block_bytes, n}, stream, plan); });
+  return with_driver(
+      [&](Driver* found) { return copy(found, {dst, src, nullptr, block_bytes, n}, stream, plan); });
 }
 
 int bw_plan_open(const char* path, bw_plan** plan) {
-  return guarded([&] { return open_plan(path, plan); });
+  if (plan != nullptr) *plan = nullptr;
+  return preparing([&](Driver* found) { return open_plan(found, path, plan); });
 }
 
 int bw_plan_prepare(bw_plan* plan) {
-  return guarded([&] {
+  return preparing([&](Driver* found) {
     if (plan == nullptr) return fail(BW_NULL_POINTER, "the plan");
-    const Driver* found = driver();
     if (found == nullptr) return no_driver();
     const int gpu = found->current_gpu();
     if (gpu < 0) return fail(BW_NO_CURRENT_GPU);
@@ -232,13 +324,12 @@ int bw_plan_prepare(bw_plan* plan) {
 }
 
 int bw_plan_allow_peers(bw_plan* plan, const int* gpus, size_t n) {
-  return guarded([&] {
+  return preparing([&](Driver* found) {
     if (plan == nullptr || (gpus == nullptr && n != 0)) return fail(BW_NULL_POINTER);
-    const Driver* found = driver();
     if (found == nullptr) return no_driver();
     for (std::size_t k = 0; k < n; ++k)
       if (gpus[k] < 0 || gpus[k] >= found->gpus)
-        return fail(BW_NO_SUCH_GPU, std::to_string(gpus[k]) + " of " + std::to_string(found->gpus));
+        return fail(BW_NO_SUCH_GPU, std::to_string(gpus[k]), " of ", std::to_string(found->gpus));
     return plan->plan.allow_peers({gpus, gpus + n});
   });
 }
@@ -256,7 +347,8 @@ const char* bw_plan_warning(const bw_plan* plan) {
 }
 
 void bw_plan_close(bw_plan* plan) {
-  guarded([&] {
+  if (plan == nullptr) return;
+  preparing([&](Driver*) {
     delete plan;
     return 0;
   });
@@ -272,13 +364,13 @@ const char* bw_fallback_text(int fallback) {
 
 int bw_choose(void* const* dst, const void* const* src, size_t block_bytes, size_t n, void* stream,
               bw_plan* plan, struct bw_choice* choice) {
-  return guarded([&] {
-    const Driver* found = driver();
+  return with_driver([&](Driver* found) {
     if (found == nullptr) return no_driver();
     if (n != 0 && (dst == nullptr || src == nullptr)) return fail(BW_NULL_POINTER, "the array of pointers");
-    Request request{{dst, src, nullptr, block_bytes, n}, stream};
+    Request request{stream};
     Choice made;
-    if (const int code = examine(*found, request, plan, made)) return code;
+    if (const int code = examine(*found, {dst, src, nullptr, block_bytes, n}, request, plan, made))
+      return code;
     if (request.seen.largest == 0) made.fallback = BW_FALLBACK_NONE;
     return hand_out(choice,
                     bw_choice{sizeof(bw_choice), made.method, made.fallback, made.ns, made.default_ns});

@@ -1,13 +1,11 @@
 // See memory_ranges.hpp.
 #include "copy_library/memory_ranges.hpp"
 
-namespace byteways::copy_library {
-MemoryRanges::Memory& MemoryRanges::memory() {
-  static thread_local Memory of_this_thread;
-  return of_this_thread;
-}
+#include "copy_library/thread_state.hpp"
 
-MemoryRanges::MemoryRanges(const Driver& driver) : driver_(&driver), memory_(&memory()) {
+namespace byteways::copy_library {
+
+MemoryRanges::MemoryRanges(const Driver& driver) : driver_(&driver), memory_(&of_this_thread<Memory>()) {
   ++memory_->call;
   if (memory_->by_begin.size() <= kMostRanges) return;
   memory_->by_part.fill(nullptr);

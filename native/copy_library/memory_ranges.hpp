@@ -14,7 +14,7 @@ namespace byteways::copy_library {
 // allocation. Further blocks in it cost a comparison.
 class MemoryRanges {
  public:
-  explicit MemoryRanges(const Driver& driver);
+  explicit MemoryRanges(const Driver& driver);  // may throw std::bad_alloc, as find()
   // The range that holds the address. Valid until the next call of this function.
   const Extent& find(std::uintptr_t address) {
     const Known* found = slot_of(address);
@@ -36,7 +36,6 @@ class MemoryRanges {
     std::map<std::uintptr_t, Known> by_begin;  // disjoint
     std::array<Known*, 1024> by_part{};        // the range that was found last in each part of the addresses
   };
-  static Memory& memory();
   Known*& slot_of(std::uintptr_t address) {
     return memory_->by_part[(address >> kPartBits) % memory_->by_part.size()];
   }

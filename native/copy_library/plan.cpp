@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "copy_library/thread_state.hpp"
+
 namespace byteways::copy_library {
 namespace {
 
@@ -16,21 +18,64 @@ int number_in(const std::vector<int>& process_gpus, int gpu) {
 }  // namespace
 
 Plan::Plan(Driver& driver, PlanFile file)
-    : driver_(&driver), prepared_(static_cast<std::size_t>(driver.gpus)), relays_(driver) {
+    : driver_(&driver),
+      prepared_(static_cast<std::size_t>(driver.gpus)),
+      watches_(static_cast<std::size_t>(driver.gpus)),
+      relays_(driver) {
   bind(file);
 }
 
 Plan::~Plan() {
-  if (is_forked()) return;  // the driver does not survive a fork: nothing can be given back
+  // The driver does not survive a fork: nothing can be given back.
+  if (is_forked()) {
+    old_watches_.release();
+    return;
+  }
+  forget_reset_gpus();
   relays_.release();
   for (int gpu = 0; gpu < driver_->gpus; ++gpu) {
-    const std::unique_ptr<Prepared> prepared(prepared_[static_cast<std::size_t>(gpu)].load());
-    if (!prepared) continue;
+    const std::unique_ptr<ContextWatch> watch(watches_[static_cast<std::size_t>(gpu)].load());
+    std::unique_ptr<Prepared> prepared(prepared_[static_cast<std::size_t>(gpu)].load());
+    if (!watch) continue;
     const Current current(*driver_, gpu);
-    if (current.failed() != 0) continue;
-    prepared->kernels.reset();
-    driver_->destroy_event(prepared->fork);
+    if (current.failed() == 0)
+      prepared.reset();
+    else if (prepared)
+      lose(*prepared);
   }
+}
+
+Plan::ContextWatch::~ContextWatch() {
+  if (memory_ == nullptr || was_reset()) return;
+  const Current current(*driver_, gpu_);
+  if (current.failed() == 0) driver_->free_device(memory_);
+}
+
+int Plan::ContextWatch::begin() {
+  identity_ = driver_->context_identity(gpu_);
+  if (identity_ != 0) return 0;
+  const Current current(*driver_, gpu_);
+  int code = current.failed();
+  if (code == 0) code = driver_->allocate_device(&memory_, 16);
+  if (code != 0) return code;
+  identity_ = identity();
+  if (identity_ == 0) identity_ = identity();
+  return 0;
+}
+
+// One answer without a number may be a failure of the driver's.
+bool Plan::ContextWatch::was_reset() const {
+  if (is_same()) return false;
+  std::uint64_t now = identity();
+  if (now == 0 && memory_ == nullptr && driver_->is_active(gpu_)) return false;
+  if (now == 0) now = identity();
+  return now != identity_;
+}
+
+// Whether all that the plan has on a GPU is still there.
+bool Plan::is_there(int gpu) const {
+  const ContextWatch* watch = watches_[static_cast<std::size_t>(gpu)].load(std::memory_order_acquire);
+  return watch != nullptr && watch->is_same();
 }
 
 void Plan::warn(const std::string& text) {
@@ -83,10 +128,11 @@ const Path* Plan::path_of(int from, int to, int by) const {
 }
 
 // Whether kernels of GPU `by` have access to all memory of one side.
-bool Plan::reaches(const Prepared& prepared, const Side& side, int by) {
+bool Plan::reaches(const Prepared& prepared, const Side& side, int by) const {
   if (side.place == kHost || side.place == by) return true;
   const std::uint64_t reached = prepared.reached.load(std::memory_order_acquire);
-  return side.open_to_peers && side.place < kMostPeers && (reached >> side.place & 1) != 0;
+  return side.open_to_peers && side.place < kMostPeers && (reached >> side.place & 1) != 0 &&
+         is_there(side.place);
 }
 
 // What keeps a method that is faster from being used for this copy; BW_FALLBACK_NONE: nothing.
@@ -101,8 +147,8 @@ int Plan::obstacle(const Grid& grid, const Request& request, const Prepared& pre
       if (request.capturing) return BW_FALLBACK_CAPTURING;
       const std::uint64_t allowed = allowed_.load(std::memory_order_acquire);
       for (const int gpu : grid.via)
-        if (gpu >= kMostPeers || (allowed >> gpu & 1) == 0) return BW_FALLBACK_NOT_ALLOWED;
-      return relays_.are_idle(grid, request.stream) ? BW_FALLBACK_NONE : BW_FALLBACK_BUSY;
+        if (gpu >= kMostPeers || (allowed >> gpu & 1) == 0 || !is_there(gpu)) return BW_FALLBACK_NOT_ALLOWED;
+      return relays_.are_idle(grid, request.stream, request.by) ? BW_FALLBACK_NONE : BW_FALLBACK_BUSY;
     }
     case BW_METHOD_KERNEL:
     case BW_METHOD_BULK:
@@ -125,7 +171,8 @@ int Plan::find_gpu(Request& request) const {
   const StreamPlace place = driver_->place_of(request.stream);
   if (place.other_context) return BW_FALLBACK_OTHER_CONTEXT;
   if (!place.usable ||
-      prepared_[static_cast<std::size_t>(place.gpu)].load(std::memory_order_acquire) == nullptr)
+      prepared_[static_cast<std::size_t>(place.gpu)].load(std::memory_order_acquire) == nullptr ||
+      !is_there(place.gpu))
     return BW_FALLBACK_NOT_PREPARED;
   request.by = place.gpu;
   return BW_FALLBACK_NONE;
@@ -140,7 +187,7 @@ Choice Plan::choose(Request& request) {
   const Path* path = path_of(seen.read.place, seen.written.place, request.by);
   if (path == nullptr || path->grids.empty()) return driver_call(BW_FALLBACK_NOT_MEASURED);
 
-  const auto count = static_cast<double>(request.blocks.count - seen.empty);
+  const auto count = static_cast<double>(request.blocks.count);
   const Amount amount(static_cast<double>(seen.total_bytes) / count, count);
   const std::optional<Estimate> usual = estimate(path->grids[0], amount);
   if (!usual) return driver_call(BW_FALLBACK_NOT_MEASURED);
@@ -183,12 +230,14 @@ bool Plan::enqueue(const Request& request, Choice& choice, int* code) {
 bool Plan::enqueue_on(const Request& request, const Prepared& prepared, Choice& choice, int* code) {
   choice.fallback = BW_FALLBACK_FAILED;
   if (choice.method == BW_METHOD_BATCH) {
+    if (!driver_->has_batch(request.stream)) return false;
     *code = copy_batch(request);
     if (*code != 0) return false;  // a batch is enqueued as a whole or not at all
   } else if (choice.method == BW_METHOD_RELAY) {
-    const Blocks& blocks = request.blocks;
-    const Relays::Copy copy{blocks.to[0],  blocks.from[0], blocks.bytes(0),    request.stream,
-                            prepared.fork, choice.grid,    &choice.row->parts, choice.ns};
+    const NonEmpty& blocks = request.blocks;
+    if (blocks.count != 1) return false;  // parse_plan() lets no plan have others
+    const Relays::Copy copy{blocks.to[0],  blocks.from[0], blocks.bytes(0), request.stream, request.by,
+                            prepared.fork, choice.grid,    choice.row,      choice.ns};
     const Relays::Outcome outcome = relays_.enqueue(copy, code);
     if (outcome == Relays::Outcome::busy) choice.fallback = BW_FALLBACK_BUSY;
     if (outcome != Relays::Outcome::done) return false;
@@ -205,19 +254,18 @@ bool Plan::enqueue_on(const Request& request, const Prepared& prepared, Choice& 
 }
 
 int Plan::copy_batch(const Request& request) const {
-  static thread_local std::vector<void*> to;
-  static thread_local std::vector<const void*> from;
-  static thread_local std::vector<std::size_t> sizes;
-  to.clear();
-  from.clear();
-  sizes.clear();
-  const Blocks& blocks = request.blocks;
-  for (std::size_t k = 0; k < blocks.count; ++k) {
-    if (blocks.bytes(k) == 0) continue;
-    to.push_back(blocks.to[k]);
-    from.push_back(blocks.from[k]);
-    sizes.push_back(blocks.bytes(k));
-  }
+  // The driver's arguments are arrays that it might write.
+  struct Lists {
+    std::vector<void*> to;
+    std::vector<const void*> from;
+    std::vector<std::size_t> sizes;
+  };
+  auto& [to, from, sizes] = of_this_thread<Lists>();
+  const NonEmpty& blocks = request.blocks;
+  to.assign(blocks.to, blocks.to + blocks.count);
+  from.assign(blocks.from, blocks.from + blocks.count);
+  sizes.resize(blocks.count);
+  for (std::size_t k = 0; k < blocks.count; ++k) sizes[k] = blocks.bytes(k);
   return driver_->copy_batch(to.data(), from.data(), sizes.data(), sizes.size(), request.stream);
 }
 

@@ -21,9 +21,9 @@
 namespace byteways::copy_library {
 
 struct Request {
-  Blocks blocks;
   Stream stream = nullptr;
-  Survey seen{};
+  NonEmpty blocks{};
+  Survey seen{};      // of the blocks
   int by = kUnknown;  // the GPU of the stream
   bool capturing = false;
 };
@@ -66,19 +66,50 @@ class Plan {
   void fill(bw_statistics& statistics) const;
 
  private:
-  // What a GPU needs for copies by its streams.
+  // What a GPU needs for copies by its streams. Made and given back while the GPU is current.
   struct Prepared {
+    explicit Prepared(const Driver& driver) : driver(&driver) {}
+    ~Prepared() {
+      if (fork != nullptr) driver->destroy_event(fork);
+    }
+    const Driver* driver;
     Event fork = nullptr;
-    std::unique_ptr<Kernels> kernels;  // nullptr: this GPU loads none
+    std::unique_ptr<Kernels> kernels{};  // nullptr: this GPU loads none
     std::array<bool, BW_METHODS> works{};
     std::atomic<std::uint64_t> reached{0};  // GPUs whose memory kernels here have access to, a bit each
+    std::unique_ptr<Prepared> older{};      // of the plan's list of those that are gone
+  };
+  // The context of a GPU as it was when the plan first used it there. A program may reset it
+  // (cudaDeviceReset), and all that the plan had there is gone.
+  class ContextWatch {
+   public:
+    ContextWatch(const Driver& driver, int gpu) : driver_(&driver), gpu_(gpu) {}
+    ~ContextWatch();
+    std::unique_ptr<ContextWatch> older{};  // of the plan's list of those that are gone
+    int begin();                            // returns the driver's code
+    bool is_same() const { return identity_ == 0 || identity() == identity_; }
+    bool was_reset() const;
+
+   private:
+    std::uint64_t identity() const {
+      return memory_ == nullptr ? driver_->context_identity(gpu_) : driver_->identity(memory_);
+    }
+    const Driver* driver_;
+    int gpu_;
+    void* memory_ = nullptr;      // where the driver has no number for contexts: an allocation there has
+    std::uint64_t identity_ = 0;  // 0: the driver has no numbers, and a reset is not noticed
   };
 
   void bind(PlanFile& file);
   void warn(const std::string& text);
   static std::string name_of(int place);
   const Path* path_of(int from, int to, int by) const;
-  static bool reaches(const Prepared& prepared, const Side& side, int by);
+  bool reaches(const Prepared& prepared, const Side& side, int by) const;
+  int use(int gpu);
+  bool is_there(int gpu) const;
+  void forget_reset_gpus();
+  void forget(int gpu);
+  static void lose(Prepared& prepared);
   int obstacle(const Grid& grid, const Request& request, const Prepared& prepared);
   bool enqueue_on(const Request& request, const Prepared& prepared, Choice& choice, int* code);
   int copy_batch(const Request& request) const;
@@ -86,6 +117,7 @@ class Plan {
   bool proves(const Path& path, const Prepared& prepared, const Grid& grid, Stream stream);
   void open_peers(int gpu, Prepared& prepared);
   void open_relays();
+  void make_relays();
   bool may_relay(const Path& path, int peer);
   bool proves_relay(const Path& path, const Grid& grid);
 
@@ -94,11 +126,16 @@ class Plan {
   bool other_machine_ = false;
   std::vector<Path> paths_;  // by the numbers of this process
   std::vector<std::atomic<Prepared*>> prepared_;
+  std::vector<std::atomic<ContextWatch*>> watches_;  // by GPU; nullptr: the plan does not use it
+  // Of contexts that were reset. Calls of other threads may still look at them. Lists that need no memory.
+  std::unique_ptr<Prepared> old_prepared_;
+  std::unique_ptr<ContextWatch> old_watches_;
   std::vector<int> peers_;
   std::size_t staging_limit_ = std::size_t{64} << 20;
   static constexpr int kMostPeers = 64;
   std::atomic<std::uint64_t> allowed_{0};  // GPUs whose relays may be used, a bit each
   Relays relays_;
+  bool relays_are_missing_ = false;  // they could not be opened for lack of host memory
   std::mutex preparation_;
   Counts counts_;
 };

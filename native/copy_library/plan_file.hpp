@@ -15,12 +15,14 @@
 //     row 268435456 1:2000000+ parts=310000,350000,340000
 //     end 5f0c8a3e12b4d796
 //
+// Every path has the default and every method a row. Relays copy one block: their rows have the count 1.
 // A row has the bytes of a block, then COUNT:NANOSECONDS of all blocks together, in order. A `+` says that
 // the method is faster than the default with an interval that excludes equality, and a `*` that it is besides
 // nearly as fast as the fastest method there, and occupies fewer multiprocessors. `parts` are those of the
 // direct path and of each relay, in millionths. The last line has the FNV-1a hash of all bytes before it.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,7 +39,12 @@ struct Cell {
 struct Row {
   double bytes = 0, log_bytes = 0;
   std::vector<Cell> cells;
-  std::vector<double> parts;
+  std::vector<std::uint32_t> parts;  // in millionths, whose sum is a million
+
+  std::size_t part_of(std::size_t bytes, std::size_t part) const {
+    return bytes / kWhole * parts[part] + bytes % kWhole * parts[part] / kWhole;
+  }
+  static constexpr std::size_t kWhole = 1'000'000;
 };
 
 struct Grid {
@@ -48,6 +55,8 @@ struct Grid {
   std::size_t piece_bytes = 0;
   unsigned depth = 0;
   std::vector<Row> rows;
+
+  std::size_t staging_bytes() const { return piece_bytes * depth; }  // of a relay; checked by parse_plan()
 };
 
 struct Path {

@@ -17,31 +17,40 @@ constexpr unsigned kRest = 16;
 // Returns nullptr where the GPU is no relay, or has too little staging memory.
 Relays::Relay* Relays::find(int gpu, const Grid& grid) {
   for (const auto& relay : relays_)
-    if (relay->gpu == gpu && relay->piece_bytes >= grid.piece_bytes && relay->chains.size() >= grid.depth)
+    if (relay->gpu == gpu && relay->staging_bytes >= grid.staging_bytes() &&
+        relay->chains.size() >= grid.depth)
       return relay.get();
   return nullptr;
 }
 
-int Relays::add(int gpu, std::size_t piece_bytes, unsigned depth) {
+Relays::User Relays::user_of(Stream stream, int by) {
+  // CU_STREAM_PER_THREAD, hipStreamPerThread; of the handles below, too, each GPU has its own.
+  constexpr std::uintptr_t kPerThread = 2;
+  const auto handle = reinterpret_cast<std::uintptr_t>(stream);
+  return {stream, by, handle == kPerThread ? std::this_thread::get_id() : std::thread::id()};
+}
+
+int Relays::add(int gpu, std::size_t staging_bytes, unsigned depth) {
   const Current current(*driver_, gpu);
   if (current.failed() != 0) return current.failed();
   auto relay = std::make_unique<Relay>();
   relay->gpu = gpu;
-  relay->piece_bytes = piece_bytes;
   relay->chains.resize(depth);
+  const std::lock_guard lock(mutex_);
+  relays_.reserve(relays_.size() + 1);  // no exception once something is allocated
+  int code = driver_->allocate_device(&relay->staging, staging_bytes);
   for (Chain& chain : relay->chains) {
-    int code = driver_->create_stream(&chain.stream);
-    if (code == 0) code = driver_->allocate_device(&chain.staging, piece_bytes);
+    if (code == 0) code = driver_->create_stream(&chain.stream);
     if (code == 0) code = driver_->create_event(&chain.begin, true);
     if (code == 0) code = driver_->create_event(&chain.end, true);
-    if (code != 0) {
-      free(*relay);
-      return code;
-    }
   }
-  const std::lock_guard lock(mutex_);
+  if (code != 0) {
+    free(*relay);
+    return code;
+  }
+  relay->staging_bytes = staging_bytes;
   relays_.push_back(std::move(relay));
-  staging_bytes_ += piece_bytes * depth;
+  staging_bytes_ += staging_bytes;
   return 0;
 }
 
@@ -50,9 +59,18 @@ void Relays::free(Relay& relay) {
     if (chain.stream != nullptr) driver_->synchronize(chain.stream);
     if (chain.end != nullptr) driver_->destroy_event(chain.end);
     if (chain.begin != nullptr) driver_->destroy_event(chain.begin);
-    if (chain.staging != nullptr) driver_->free_device(chain.staging);
     if (chain.stream != nullptr) driver_->destroy_stream(chain.stream);
   }
+  if (relay.staging != nullptr) driver_->free_device(relay.staging);
+}
+
+void Relays::forget(int gpu) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(relays_, [&](const auto& relay) {
+    if (relay->gpu != gpu) return false;
+    staging_bytes_ -= relay->staging_bytes;
+    return true;
+  });
 }
 
 void Relays::release() {
@@ -65,13 +83,14 @@ void Relays::release() {
   staging_bytes_ = 0;
 }
 
-bool Relays::are_idle(const Grid& grid, Stream stream) {
+bool Relays::are_idle(const Grid& grid, Stream stream, int by) {
   const std::lock_guard lock(mutex_);
+  const User user = user_of(stream, by);
   bool idle = true;
   for (const int gpu : grid.via) {
     Relay* relay = find(gpu, grid);
     if (relay == nullptr) return false;
-    if (is_idle(*relay, stream)) continue;
+    if (is_idle(*relay, grid, user)) continue;
     idle = false;
     if (relay->rest != 0) --relay->rest;
   }
@@ -80,12 +99,16 @@ bool Relays::are_idle(const Grid& grid, Stream stream) {
 
 // Copies of one stream may follow each other: they take turns anyway. Behind a copy of another stream, which
 // may wait for anything, a piece could wait for ever.
-bool Relays::is_idle(Relay& relay, Stream stream) {
+bool Relays::is_idle(Relay& relay, const Grid& grid, const User& user) {
+  if (relay.broken) return false;
   if (!relay.used) return true;
   double longest_ms = 0;
-  for (const Chain& chain : relay.chains) {
+  for (std::size_t c = 0; c < relay.depth; ++c) {
+    const Chain& chain = relay.chains[c];
     const int code = driver_->query(chain.end);
-    if (code == kNotReady) return relay.user == stream && relay.rest == 0;
+    if (code == kNotReady)
+      return relay.user == user && relay.rest == 0 && relay.piece_bytes == grid.piece_bytes &&
+             relay.depth == grid.depth;
     if (code != 0) return false;  // the peer was lost
     float took_ms = 0;
     if (!relay.judged && driver_->elapsed_ms(&took_ms, chain.begin, chain.end) == 0)
@@ -98,71 +121,72 @@ bool Relays::is_idle(Relay& relay, Stream stream) {
 
 Relays::Outcome Relays::enqueue(const Copy& copy, int* code) {
   const std::lock_guard lock(mutex_);
-  std::vector<Relay*> used;
+  const User user = user_of(copy.stream, copy.by);
+  std::vector<Share> shares;
   bool idle = true;
-  for (const int gpu : copy.grid->via) {
-    used.push_back(find(gpu, *copy.grid));
-    if (used.back() == nullptr) return Outcome::failed;
-    idle = is_idle(*used.back(), copy.stream) && idle;
+  std::size_t passed_on = 0;
+  for (std::size_t k = 0; k < copy.grid->via.size(); ++k) {
+    Relay* relay = find(copy.grid->via[k], *copy.grid);
+    if (relay == nullptr) return Outcome::failed;
+    idle = is_idle(*relay, *copy.grid, user) && idle;
+    const std::size_t bytes = copy.row->part_of(copy.bytes, k + 1) / kGrainBytes * kGrainBytes;
+    shares.push_back({relay, passed_on, bytes});
+    passed_on += bytes;
   }
   if (!idle) return Outcome::busy;
   if (driver_->record(copy.fork, copy.stream) != 0) return Outcome::failed;
-  *code = enqueue_parts(copy, used);
-  for (Relay* relay : used) {
-    relay->used = true;
-    relay->judged = false;
-    relay->user = copy.stream;
-    relay->expected_ns = copy.expected_ns;
+  *code = enqueue_parts(copy, shares, passed_on);
+  for (const Share& share : shares) {
+    share.relay->used = true;
+    share.relay->judged = false;
+    share.relay->broken = *code != 0;
+    share.relay->user = user;
+    share.relay->piece_bytes = copy.grid->piece_bytes;
+    share.relay->depth = copy.grid->depth;
+    share.relay->expected_ns = copy.expected_ns;
   }
   return Outcome::done;
 }
 
-int Relays::pass_on(Chain& chain, const Copy& copy, std::size_t offset, std::size_t bytes) {
-  const auto* from = static_cast<const std::byte*>(copy.from) + offset;
-  auto* to = static_cast<std::byte*>(copy.to) + offset;
-  const int code = driver_->copy(chain.staging, from, bytes, chain.stream);
-  return code != 0 ? code : driver_->copy(to, chain.staging, bytes, chain.stream);
+int Relays::pass_on(const Share& share, const Copy& copy, std::size_t number) {
+  const std::size_t piece = copy.grid->piece_bytes, done = number * piece, at = share.offset + done;
+  const std::size_t bytes = std::min(piece, share.bytes - done), turn = number % copy.grid->depth;
+  const Stream stream = share.relay->chains[turn].stream;
+  auto* staging = static_cast<std::byte*>(share.relay->staging) + turn * piece;
+  const int code = driver_->copy(staging, static_cast<const std::byte*>(copy.from) + at, bytes, stream);
+  return code != 0 ? code : driver_->copy(static_cast<std::byte*>(copy.to) + at, staging, bytes, stream);
 }
 
 // One piece of every relay at a time, so that all paths start together.
-int Relays::enqueue_parts(const Copy& copy, const std::vector<Relay*>& used) {
+int Relays::enqueue_parts(const Copy& copy, const std::vector<Share>& shares, std::size_t passed_on) {
   const unsigned depth = copy.grid->depth;
   const std::size_t piece = copy.grid->piece_bytes;
-  std::vector<std::size_t> part(used.size()), first(used.size());
-  std::size_t direct = copy.bytes, most = 0;
-  for (std::size_t k = 0; k < used.size(); ++k) {
-    part[k] = static_cast<std::size_t>(static_cast<double>(copy.bytes) * (*copy.parts)[k + 1]) / kGrainBytes *
-              kGrainBytes;
-    direct -= part[k];
-    most = std::max(most, (part[k] + piece - 1) / piece);
-  }
-  std::size_t offset = direct;
-  for (std::size_t k = 0; k < used.size(); ++k) {
-    first[k] = offset;
-    offset += part[k];
-  }
+  std::size_t most = 0;
+  for (const Share& share : shares) most = std::max(most, (share.bytes + piece - 1) / piece);
   int code = 0;
   const auto try_to = [&code](int result) {
     if (code == 0) code = result;
     return result == 0;
   };
-  for (Relay* relay : used)
+  for (const Share& share : shares)
     for (unsigned c = 0; c < depth; ++c) {
-      try_to(driver_->wait(relay->chains[c].stream, copy.fork));
-      try_to(driver_->record(relay->chains[c].begin, relay->chains[c].stream));
+      const Chain& chain = share.relay->chains[c];
+      try_to(driver_->wait(chain.stream, copy.fork));
+      try_to(driver_->record(chain.begin, chain.stream));
     }
-  if (code == 0) try_to(driver_->copy(copy.to, copy.from, direct, copy.stream));
+  // The direct path has the last part, so that each begins at a page where the copy does.
+  if (code == 0)
+    try_to(driver_->copy(static_cast<std::byte*>(copy.to) + passed_on,
+                         static_cast<const std::byte*>(copy.from) + passed_on, copy.bytes - passed_on,
+                         copy.stream));
   for (std::size_t number = 0; number < most && code == 0; ++number)
-    for (std::size_t k = 0; k < used.size() && code == 0; ++k) {
-      const std::size_t done = number * piece;
-      if (done < part[k])
-        try_to(
-            pass_on(used[k]->chains[number % depth], copy, first[k] + done, std::min(piece, part[k] - done)));
+    for (const Share& share : shares)
+      if (code == 0 && number * piece < share.bytes) try_to(pass_on(share, copy, number));
+  for (const Share& share : shares)
+    for (unsigned c = 0; c < depth; ++c) {
+      const Chain& chain = share.relay->chains[c];
+      if (try_to(driver_->record(chain.end, chain.stream))) try_to(driver_->wait(copy.stream, chain.end));
     }
-  for (Relay* relay : used)
-    for (unsigned c = 0; c < depth; ++c)
-      if (try_to(driver_->record(relay->chains[c].end, relay->chains[c].stream)))
-        try_to(driver_->wait(copy.stream, relay->chains[c].end));
   return code;
 }
 

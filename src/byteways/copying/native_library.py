@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from byteways.errors import BytewaysError, ExitStatus
-from byteways.run.shared.simulator import native_folder
+from byteways.run.shared.native_build import native_library
 
 LIBRARY = "libbyteways_copy.so"
 #: BW_ABI of the header that the declarations below follow.
@@ -159,7 +159,7 @@ def copy_library() -> CopyLibrary:
         BytewaysError: It is missing, or was built from another version.
     """
     try:
-        folder = native_folder()
+        library = native_library(LIBRARY)
     except ImportError as error:
         raise _unusable(str(error)) from error
-    return CopyLibrary(folder / LIBRARY)
+    return CopyLibrary(library)

@@ -18,11 +18,14 @@ from byteways.copying.native_library import (
     copy_library,
 )
 from byteways.errors import BytewaysError
+from byteways.safe_folders import who_else_may_write
 from byteways.settings import copy_plan_file
 
 
 class PlanWarning(UserWarning):
-    """A plan makes copies no faster: it is missing, of another machine, or parts of it cannot be used."""
+    """A plan makes copies no faster: it is missing, of another machine, or parts of it cannot be used. Or
+    other users may write it.
+    """
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ class OpenPlan:
         what = f"cannot open the copy plan {self.path}"
         self._library.checked_call(what, "bw_plan_open", os.fsencode(self.path), ctypes.byref(found))
         self._plan = found.value
+        if who := who_else_may_write(self.path):
+            warnings.warn(f"{self.path} {who}", PlanWarning, stacklevel=3)
         if text := self.warning:
             warnings.warn(f"{self.path}: {text}", PlanWarning, stacklevel=3)
 

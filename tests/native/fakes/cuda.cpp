@@ -116,6 +116,10 @@ int cuCtxGetDevice(int* device) {
   *device = 0;
   return 0;
 }
+int cuCtxGetId(void* context, unsigned long long* identity) {
+  *identity = (unsigned long long)(long)context;
+  return 0;
+}
 int cuStreamGetCtx(void*, void** context) {
   *context = (void*)(long)setting("FAKE_STREAM_CONTEXT", 0x100);
   return 0;
