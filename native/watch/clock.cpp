@@ -7,6 +7,8 @@
 
 #include <string_view>
 
+#include "watch/output.hpp"
+
 namespace byteways::watch {
 namespace inner {
 
@@ -25,12 +27,14 @@ namespace {
 
 // Both clocks are read within some 50 ns: 1 ms gives the scale to 10^-4, later comparisons far better.
 constexpr std::int64_t kFirstComparison = 1'000'000;  // ns
+enum class Counter { kNotAsked, kUsable, kUnusable };
+constinit std::atomic<Counter> counter{Counter::kNotAsked};
 
 // Whether the counter is the kernel's own clock: on others it may stop, or differ between processors.
 bool is_usable() {
 #if defined(__x86_64__)
   const int file =
-      open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+      open_apart("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY, 0);
   if (file < 0) return false;
   char text[16];
   const ssize_t length = read(file, text, sizeof text);
@@ -76,21 +80,19 @@ std::uint64_t scale_between(const Reading& first, const Reading& last) {
 }  // namespace
 
 void start_clock() noexcept {
-  if (inner::scale.load() != 0 || !is_usable()) return;
+  if (inner::base_ns.load() != 0) return;
   const Reading first = both_clocks();
-  while (inner::kernel_time() - first.time < kFirstComparison) {
-  }
-  const std::uint64_t scale = scale_between(first, both_clocks());
-  inner::base_ns.store(first.time);
   inner::base_ticks.store(first.ticks);
-  inner::scale.store(scale);
+  inner::base_ns.store(first.time);
 }
 
 void refine_clock() noexcept {
-  if (inner::scale.load() == 0) return;
-  const Reading first{inner::base_ticks.load(), inner::base_ns.load()};
-  if (const std::uint64_t better = scale_between(first, both_clocks()))
-    inner::scale.store(better, std::memory_order_relaxed);
+  if (counter.load() == Counter::kNotAsked)
+    counter.store(is_usable() ? Counter::kUsable : Counter::kUnusable);
+  const Reading first{inner::base_ticks.load(), inner::base_ns.load()}, last = both_clocks();
+  if (counter.load() != Counter::kUsable || last.time - first.time < kFirstComparison) return;
+  if (const std::uint64_t better = scale_between(first, last))
+    inner::scale.store(better, std::memory_order_release);
 }
 
 }  // namespace byteways::watch

@@ -43,9 +43,9 @@ inline std::int64_t time_between(std::int64_t start, std::int64_t end) noexcept 
   return end < start ? 0 : end - start;
 }
 
-// Compares the counter with the kernel's clock for a millisecond. Before, the kernel is asked.
+// Reads both clocks for the first time; the kernel is asked until refine_clock() has compared them.
 void start_clock() noexcept;
-// Compares them again, over all the time since.
+// Compares them over all the time since. By the thread of snapshots: it opens a file.
 void refine_clock() noexcept;
 
 }  // namespace byteways::watch

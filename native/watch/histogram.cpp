@@ -2,6 +2,7 @@
 #include "watch/histogram.hpp"
 
 #include <sched.h>
+#include <sys/mman.h>
 
 #include <bit>
 #include <cstring>
@@ -11,7 +12,8 @@ namespace byteways::watch {
 namespace {
 
 // Without a constructor at run time: operations may come before those of this library have run.
-constinit Histogram the_histogram;
+constexpr std::size_t kPage = 4096;  // of x86-64; with larger pages the kernel refuses, and children copy
+alignas(kPage) constinit Histogram the_histogram;
 
 std::size_t place_of(const Key& key) {
   std::uint64_t words[sizeof(Key) / 8];
@@ -54,6 +56,13 @@ void note_size(Bin& bin, std::uint64_t size) {
   }
 }
 
+void clear(Bin& bin) {
+  for (auto* value : {&bin.count, &bin.bytes, &bin.least, &bin.most}) value->store(0);
+  for (auto* value : {&bin.time, &bin.call, &bin.waiting, &bin.overlap}) value->store(0);
+  bin.times_seen.store(0);
+  bin.ready.store(0);
+}
+
 }  // namespace
 
 Histogram& histogram() noexcept { return the_histogram; }
@@ -82,8 +91,11 @@ Bin* Histogram::placed(const Key& key) noexcept {
     bin.key = key;
     bin.least.store(key.width == 0 ? key.size : UINT64_MAX, std::memory_order_relaxed);
     bin.most.store(key.width == 0 ? key.size : 0, std::memory_order_relaxed);
+    // First in the order: a fork between the two leaves no bin that begin_anew() does not find.
+    const std::size_t made = taken_.load(std::memory_order_relaxed);
+    order_[made] = static_cast<std::uint16_t>(&bin - bins_);
+    taken_.store(made + 1, std::memory_order_release);
     bin.ready.store(1, std::memory_order_release);
-    ++taken_;
     return &bin;
   }
   return nullptr;
@@ -92,14 +104,17 @@ Bin* Histogram::placed(const Key& key) noexcept {
 // A bin for a key without one: of its size while there are enough, else of wider ones; null if all are taken.
 Bin* Histogram::made(Key key) noexcept {
   take();
+  const std::size_t before = taken_.load(std::memory_order_relaxed);
   Bin* bin = known(key, place_of(key));  // another thread may have made it
-  if (bin == nullptr && taken_ < kExactBins) bin = placed(key);
+  if (bin == nullptr && before < kExactBins) bin = placed(key);
   for (std::uint8_t width = 1; bin == nullptr && width <= 2; ++width) {
     const Key shared = wider(key, width);
     bin = known(shared, place_of(shared));
-    if (bin == nullptr && taken_ < (width == 1 ? kWideBins : kMostBins)) bin = placed(shared);
+    if (bin == nullptr && before < (width == 1 ? kWideBins : kMostBins)) bin = placed(shared);
   }
   release();
+  if (before == 0)
+    if (void (*const act)() = at_first_.load(std::memory_order_acquire); act != nullptr) act();
   return bin;
 }
 
@@ -153,20 +168,21 @@ void Histogram::widen_intervals(int doublings) noexcept {
   release();
 }
 
+void Histogram::leave_out_of_children() noexcept {
+  // Whole pages alone; what else lies in the last one is not the histogram's. Linux 4.14.
+  madvise(this, sizeof *this / kPage * kPage, MADV_WIPEONFORK);
+}
+
 void Histogram::begin_anew() noexcept {
-  for (Bin& bin : bins_) {
-    if (bin.ready.load(std::memory_order_relaxed) == 0) continue;  // its pages stay unused
-    for (auto* value : {&bin.count, &bin.bytes, &bin.least, &bin.most}) value->store(0);
-    for (auto* value : {&bin.time, &bin.call, &bin.waiting, &bin.overlap}) value->store(0);
-    bin.times_seen.store(0);
-    bin.ready.store(0);
-  }
+  const std::size_t end = taken_.load(std::memory_order_relaxed);
+  for (std::size_t at = 0; at < end; ++at) clear(bins_[order_[at]]);
   for (auto& line : intervals_)
-    for (auto& bytes : line) bytes.store(0, std::memory_order_relaxed);
+    for (auto& bytes : line)
+      if (bytes.load(std::memory_order_relaxed) != 0) bytes.store(0, std::memory_order_relaxed);
   doublings_.store(0);
   changes_.store(0);
   lost_.store(0);
-  taken_ = 0;
+  taken_.store(0);
   release();
 }
 

@@ -26,11 +26,14 @@ enum class What : std::uint8_t {
   kSynchronisation,
   kMigration,
   kFault,
-  kLink
+  kLink,
+  kStart,
+  kOther
 };
 inline constexpr const char* kWhats[] = {
     "copy",       "set",     "message",         "put",       "get",   "collective",
-    "allocation", "release", "synchronisation", "migration", "fault", "link"};
+    "allocation", "release", "synchronisation", "migration", "fault", "link",
+    "start",      "other"};
 inline constexpr std::size_t kWhatCount = sizeof kWhats / sizeof *kWhats;
 
 enum class Memory : std::uint8_t { kUnknown, kPageable, kPinned, kManaged, kDevice };
@@ -55,6 +58,9 @@ struct Key {
   std::uint64_t size = 0;  // of one operation in bytes
 };
 static_assert(sizeof(Key) == 40);
+// Of a bin that nobody uses yet. All bytes are zero, so that the bins need no room in the library's file.
+inline constexpr Key kNoKey{
+    .source_gpu = 0, .destination_gpu = 0, .source_rank = 0, .destination_rank = 0, .ranks = 0};
 
 // Of one call to add(), in ns; kUnknownTime: not observed. Without a time of its own an operation takes that
 // of its call.
@@ -65,13 +71,14 @@ struct Times {
 // Two lines of a cache: most operations touch the key and the first counts, and one time.
 class alignas(64) Bin {
  public:
-  Key key;  // constant once the bin is ready
+  Key key = kNoKey;  // constant once the bin is ready
   std::atomic<std::uint32_t> ready{0};
   std::atomic<std::uint32_t> times_seen{0};  // bits: time, call, waiting, overlap
   std::atomic<std::uint64_t> count{0}, bytes{0}, least{0}, most{0};
   std::atomic<std::int64_t> time{0}, call{0}, waiting{0}, overlap{0};
 };
 
+// Zero from its first byte to its last, as long as nothing is counted.
 class Histogram {
  public:
   // Adds `count` operations of `key.size` bytes each, which ended at this time of the monotonic clock.
@@ -83,8 +90,9 @@ class Histogram {
   // Calls act(bin) for every bin.
   template <class Act>
   void each(Act act) const {
-    for (const Bin& bin : bins_)
-      if (bin.ready.load(std::memory_order_acquire) != 0) act(bin);
+    const std::size_t end = taken_.load(std::memory_order_acquire);
+    for (std::size_t at = 0; at < end; ++at)
+      if (const Bin& bin = bins_[order_[at]]; bin.ready.load(std::memory_order_acquire) != 0) act(bin);
   }
   std::uint64_t interval_bytes(std::size_t what, std::size_t interval) const {
     return intervals_[what][interval].load(std::memory_order_relaxed);
@@ -99,10 +107,14 @@ class Histogram {
   void start(std::int64_t at) noexcept { start_.store(at, std::memory_order_relaxed); }
   std::int64_t started() const { return start_.load(std::memory_order_relaxed); }
 
-  // Around fork(): the child of a program that was adding begins with no bins and an open lock.
-  void before_fork() noexcept { take(); }
-  void after_fork() noexcept { release(); }
+  // Has this called behind the operation that makes the first bin, at the start and after begin_anew().
+  void at_first(void (*act)()) noexcept { at_first_.store(act, std::memory_order_release); }
+
+  // In the child of a fork, before it adds: no bins, and an open lock, which a thread that is not there may
+  // have held. It costs what the bins in use cost.
   void begin_anew() noexcept;
+  // Has the kernel give children of a fork zeros in place of the bins, where it can: nothing is copied.
+  void leave_out_of_children() noexcept;
 
  private:
   static constexpr std::size_t kPlaces = 2 * kMostBins;
@@ -121,7 +133,9 @@ class Histogram {
   std::atomic<std::int64_t> start_{0};
   std::atomic<std::uint64_t> changes_{0}, lost_{0};
   std::atomic<std::uint32_t> lock_{0};
-  std::size_t taken_ = 0;  // bins, under the lock
+  std::uint16_t order_[kMostBins]{};   // places of the bins, in the order in which they were made
+  std::atomic<std::size_t> taken_{0};  // bins; raised under the lock
+  std::atomic<void (*)()> at_first_{nullptr};
 };
 
 // The one histogram of a collector's library.

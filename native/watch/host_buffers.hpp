@@ -4,7 +4,8 @@
 
 namespace byteways::watch {
 
-// Pageable where no GPU driver is loaded; elsewhere a buffer may be pinned, or a device's: unknown.
+// Pageable where no GPU driver is loaded; elsewhere a buffer may be pinned, or a device's: unknown. A driver
+// that the program loads later is noticed with the next snapshot.
 Memory memory_of_buffers() noexcept;
 
 }  // namespace byteways::watch

@@ -7,14 +7,14 @@ namespace byteways::watch {
 
 inline constexpr std::uint16_t kMostNames = 4096;
 
-// The number of a name, the same for the same text; 0 when all numbers are taken. The text is copied.
+// The number of a name, the same for the same text; 0 when all numbers are taken. The text is copied; nothing
+// is allocated.
 std::uint16_t number_of(std::string_view name) noexcept;
 
 // The name of a number that was given; "" for 0.
 std::string_view name_of(std::uint16_t number) noexcept;
 
-// Around fork(), as of the histogram.
-void lock_names() noexcept;
-void unlock_names() noexcept;
+// In the child of a fork: a thread that held the lock is not there. What it had not published is not given.
+void open_names() noexcept;
 
 }  // namespace byteways::watch

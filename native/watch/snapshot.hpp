@@ -16,7 +16,7 @@ extern std::atomic<int> state;  // 0 not asked yet, 1 watching, 2 off
 bool begin() noexcept;
 }  // namespace inner
 
-// Whether this process is watched; the first call starts the thread.
+// Whether this process is watched. The thread starts with the first operation that is counted.
 inline bool is_watching() noexcept {
   const int now = inner::state.load(std::memory_order_acquire);
   return now == 1 || (now == 0 && inner::begin());
@@ -35,10 +35,15 @@ void note_rank(int rank, int ranks) noexcept;
 // at most two such sources in a library.
 void collect_before_snapshots(void (*collect)()) noexcept;
 
-// Writes the file if anything changed. `ended`: the process is about to end.
+// Has the thread write the file if anything changed, and waits for that no longer than some seconds; without
+// a thread the file is written here. `ended`: the process is about to end. May be called where a signal
+// interrupted the program; the program's errno stays.
 void save(bool ended) noexcept;
-// The same for a process that ends at once: the thread writes, and this waits for it no longer than some
-// seconds. May be called where a signal interrupted the program.
-void save_before_leaving() noexcept;
+// The process did not end after all: a program could not be executed in its place.
+void go_on() noexcept;
+// Ends the thread of this process, for a call of the system that a process with threads may not make; whether
+// it ran. resume() starts it again.
+bool pause() noexcept;
+void resume() noexcept;
 
 }  // namespace byteways::watch

@@ -1,6 +1,5 @@
 /* Allocates as programs do, before and after the fake driver has a context, and prints what the driver counted. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -8,6 +7,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "driver.h"
 
 static void (*fake_counts)(long[4]);
 
@@ -31,12 +32,11 @@ int main(int count, char** words) {
   if (count != 2) return 2;
   char* early = malloc(200000); /* before the driver is loaded */
   strcpy(early, "early");
-  void* driver = dlopen(words[1], RTLD_NOW);
-  if (driver == NULL) return fprintf(stderr, "%s\n", dlerror()), 3;
-  fake_counts = (void (*)(long[4]))dlsym(driver, "fake_counts");
+  if (!open_driver(words[1])) return fprintf(stderr, "%s\n", dlerror()), 3;
+  fake_counts = (void (*)(long[4]))in_driver("fake_counts");
   void* small = malloc(1000);
   print_counts("loaded");
-  ((void (*)(void))dlsym(driver, "fake_activate"))();
+  ((void (*)(void))in_driver("fake_activate"))();
   char* zeros = calloc(300000, 1);
   for (int place = 0; place < 300000; ++place)
     if (zeros[place] != 0) return 4;

@@ -1,18 +1,19 @@
 // Allocates as C++ programs do, before and after the fake driver has a context; prints what the driver
 // counted.
-#include <dlfcn.h>
+#include <malloc.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <new>
 #include <vector>
 
+#include "driver.h"
+
 int main(int count, char** words) {
   if (count != 2) return 2;
   std::vector<double> early(50'000, 1.5);  // before the driver is loaded
-  void* const driver = dlopen(words[1], RTLD_NOW);
-  if (driver == nullptr) return 3;
-  reinterpret_cast<void (*)()>(dlsym(driver, "fake_activate"))();
+  if (open_driver(words[1]) == 0) return 3;
+  reinterpret_cast<void (*)()>(in_driver("fake_activate"))();
   // Seen: an allocation that nobody looks at is left out by the compiler.
   char* volatile plain = new char[200'000];
   char* volatile quiet = new (std::nothrow) char[200'000];
@@ -32,7 +33,7 @@ int main(int count, char** words) {
   }
   if (new (std::nothrow) char[most] != nullptr) return 6;
   long counts[4];
-  const auto fake_counts = reinterpret_cast<void (*)(long[4])>(dlsym(driver, "fake_counts"));
+  const auto fake_counts = reinterpret_cast<void (*)(long[4])>(in_driver("fake_counts"));
   fake_counts(counts);
   std::printf("allocated %ld %ld %ld %ld\n", counts[0], counts[1], counts[2], counts[3]);
   delete[] plain;

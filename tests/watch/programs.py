@@ -19,11 +19,12 @@ PATIENCE_S = 60
 
 
 def compiled(name: str, sources: Sequence[Path], *options: str, compiler: str = "gcc") -> Path:
-    """The file that a compiler makes, kept between sessions."""
+    """The file that a compiler makes, kept between sessions; headers are included by sources."""
     command = [compiler, "-O1", *options]
+    units = [one for one in sources if one.suffix != ".h"]
 
     def make(path: Path) -> None:
-        subprocess.run([*command, *sources, "-o", path, "-ldl", "-lpthread"], check=True)
+        subprocess.run([*command, *units, "-o", path, "-ldl", "-lpthread"], check=True)
         path.chmod(0o755)
 
     return cached(name, [version(compiler), *command, *sources], make)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +12,11 @@ import pytest
 
 from byteways.errors import BytewaysError
 from byteways.record.run_folder import RunFolder
-from byteways.watch.changes import MEMORY_LIBRARY, TRIED_MEMORY, ProgramChange, changes_of
+from byteways.watch.changes import MEMORY_COLLECTOR, ProgramChange, changes_of
 from byteways.watch.folder import read_watch_folder
 from byteways.watch.launching import WatchLaunch
 from tests.cli.called import byteways as called
-from tests.watch.programs import PATIENCE_S, program, watching
+from tests.watch.programs import HERE, PATIENCE_S, compiled, fake_mpi, program, watching
 
 TRACE = Path(__file__).parents[1] / "watched" / "traces" / "kineto" / "torch-2.5.json"
 
@@ -62,6 +61,12 @@ def test_changes_that_are_asked_for() -> None:
         ([], ["pinned", "pinned"]),
         ([], ["batch"]),
         ([], ["copies"]),
+        (["BYTEWAYS_WATCH=/tmp"], []),
+        (["BYTEWAYS_WATCH_MEMCPY=1"], []),
+        (["CUDA_INJECTION64_PATH=/x.so"], []),
+        (["NCCL_PROFILER_PLUGIN=x"], []),
+        (["ROCP_TOOL_LIBRARIES=x"], []),
+        (["LD_PRELOAD=/no/such/library.so"], []),
     ],
 )
 def test_changes_that_cannot_be_made(settings: list[str], memories: list[str]) -> None:
@@ -72,10 +77,11 @@ def test_changes_that_cannot_be_made(settings: list[str], memories: list[str]) -
 
 
 def test_what_is_preloaded_stays(tmp_path: Path) -> None:
-    """Catches a collector or a library of the user that the other memory replaces."""
-    launch = WatchLaunch({"LD_PRELOAD": "/x/one.so"})
+    """Catches a library of the user that is replaced, or that a sanitizer refuses to run behind."""
+    launch = WatchLaunch({"LD_PRELOAD": "/x/one.so:libasan.so.8 two.so"})
     ProgramChange("pinned", memory="pinned").apply(launch, tmp_path, 4096)
-    assert launch.environment["LD_PRELOAD"] == f"/x/one.so:{tmp_path / MEMORY_LIBRARY}"
+    memory = tmp_path / MEMORY_COLLECTOR
+    assert launch.environment["LD_PRELOAD"] == f"libasan.so.8:{memory}:/x/one.so:two.so"
     assert (launch.environment["BYTEWAYS_WATCH_MEMORY"], launch.environment["BYTEWAYS_WATCH_THRESHOLD"]) == (
         "pinned",
         "4096",
@@ -83,6 +89,24 @@ def test_what_is_preloaded_stays(tmp_path: Path) -> None:
     plain = WatchLaunch({})
     ProgramChange("A=1", {"A": "1"}).apply(plain, tmp_path)
     assert plain.environment == {}
+
+
+def test_a_program_that_cannot_load_the_library(tmp_path: Path) -> None:
+    """Catches a program of another C library that does not start with other memory."""
+    launch = WatchLaunch({}, loads_libraries=False)
+    ProgramChange("pinned", memory="pinned").apply(launch, tmp_path)
+    assert "LD_PRELOAD" not in launch.environment
+
+
+def test_a_tool_of_the_user_stays_in_the_chain(tmp_path: Path) -> None:
+    """Catches calls that a preloaded tool hides from the watch, or the watch from the tool."""
+    tool = compiled("libtool.so", [HERE / "pmpi_tool.c", fake_mpi()], "-shared", "-fPIC")
+    words = ("--set", f"LD_PRELOAD={tool}", "--repeat", "1", "--", program(), "send", "3")
+    process = watching("-o", tmp_path / "W", *words)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, out) == (0, "tool: 3 messages\n"), err
+    [folder] = [path for path in (tmp_path / "W").iterdir() if path.name.startswith("1-LD_PRELOAD")]
+    assert sum(one.count for one in read_watch_folder(folder).watched.bins if one.method == "MPI_Send") == 3
 
 
 def test_each_turn_runs_every_change(tmp_path: Path) -> None:
@@ -125,6 +149,51 @@ def test_a_program_that_fails_has_its_status(tmp_path: Path) -> None:
     assert [one["turns"] for one in found["changes"]] == [0, 0]
 
 
+def test_a_change_that_ends_the_program(tmp_path: Path) -> None:
+    """Catches a program that crashes with a change, of which nothing is said and whose status is 0."""
+    script = "import os; os.environ.get('A') == '1' and os.abort()"
+    page = tmp_path / "page.html"
+    words = ("--set", "A=1", "--set", "B=1,2", "--repeat", "2", "--html", page, "--json")
+    process = watching("-o", tmp_path / "W", *words, "--", sys.executable, "-c", script)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    [error] = [line for line in err.splitlines() if line.startswith("error:")]
+    assert "A=1" in error and "SIGABRT" in error and "hint:" in err
+    changes = {one["change"]: one for one in json.loads(out)["changes"]}
+    assert changes["A=1"]["bad_ends"] == [{"exit_status": None, "signal": 6, "turns": 2}]
+    assert (changes["A=1"]["turns"], changes["A=1"]["of_turns"]) == (0, 2)
+    assert (changes["B=1"]["turns"], changes["B=1"]["bad_ends"]) == (2, [])
+    assert "SIGABRT" in page.read_text(encoding="utf-8")
+
+
+def test_values_that_all_end_the_program(tmp_path: Path) -> None:
+    """Catches one value with a comma that is taken for two, without a word of how to write it."""
+    script = "import os, sys; sys.exit(3 if os.environ.get('BTL') in ('self', 'tcp') else 0)"
+    process = watching(
+        *("-o", tmp_path / "W", "--set", "BTL=self,tcp", "--repeat", "1"),
+        *("--", sys.executable, "-c", script),
+    )
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    assert sum(line.startswith("error:") for line in err.splitlines()) == 2
+    assert r"'BTL=self\,tcp'" in err
+
+
+def test_an_allocator_of_the_program_is_said(tmp_path: Path) -> None:
+    """Catches a change that was not made and is taken for one that gains nothing."""
+    source = [HERE / "allocators.cpp", HERE / "allocators.h"]
+    own = compiled("own", source, "-std=c++20", "-rdynamic", "-fno-builtin", "-DOWN_MALLOC", compiler="g++")
+    shell = f"{own}; test $? = 7"
+    process = watching(
+        *("-o", tmp_path / "W", "--try", "hugepage", "--repeat", "1", "--json", "--", "sh", "-c", shell)
+    )
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    found = json.loads(out[out.index("{") :])["changes"][1]["problems"]
+    assert [one["code"] for one in found] == ["own-allocator"]
+    assert "warning: hugepage: own" in err
+
+
 def test_a_turn_that_fails_is_not_what_is_shown(tmp_path: Path) -> None:
     """Catches a launcher that fails once, whose empty run is measured and explained."""
     mark = tmp_path / "mark"
@@ -147,14 +216,6 @@ def test_a_program_that_is_interrupted_is_not_run_again(tmp_path: Path, end: tup
     process.communicate(timeout=PATIENCE_S)
     assert process.returncode == {"kill": 128 + 15, "exit": 130}[end[0]]
     assert len(json.loads((tmp_path / "W" / "trials.json").read_text())["runs"]) == 1
-
-
-def test_kinds_of_memory_are_those_of_the_library() -> None:
-    """Catches a kind that the library ignores."""
-    source = (Path(__file__).parents[2] / "native/watch/allocations/entries.cpp").read_text()
-    assert set(re.findall(r'name == "(\w+)"|name != "(\w+)"', source)) == {
-        (one, "") if one != "registered" else ("", one) for one in TRIED_MEMORY
-    }
 
 
 def test_advice_beside_a_run(traced: Path, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_the_module_that_called(tmp_path: Path, words: str) -> None:
     assert done.stdout == f"{2 * count}\n"
     own, other = only(found, size_to=4096), only(found, size_to=8192)
     assert (own.count, other.count) == (count, count)
-    assert own.site and own.site.startswith("cuda_program") and other.site == "libmover.so"
+    assert own.site and own.site.startswith("cuda_program") and other.site == mover.name
     # Of each call, and of none twice: as long as the fake one takes, and not by an order of magnitude longer.
     assert all(1 <= (one.call_ns or 0) / (count * CALL_NS) < 10 for one in (own, other))
 

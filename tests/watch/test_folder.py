@@ -93,6 +93,26 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     assert {code for code, _ in found[3:]} == {"ranks-missing", "not-ended", "lost", "cupti-missing"}
 
 
+def test_ranks_of_a_wrong_launcher_are_named_once(tmp_path: Path) -> None:
+    """Catches a warning for each of a thousand processes."""
+    alone = {f"r{pid}": snapshot(pid=pid, rank=0, ranks=1, failures=["wrong-launcher"]) for pid in range(3)}
+    assert problems(written(tmp_path, **alone)) == [("wrong-launcher", "3")]
+
+
+def test_what_was_not_understood_is_counted(tmp_path: Path) -> None:
+    """Catches calls that are seen, not understood, and not said."""
+    names = ["MPI_File_open", *(f"MPI_File_{number}" for number in range(5))]
+    other = {"what": "other", "count": 2, "bytes": 0, "size_from": 0, "size_to": 0}
+    one = snapshot()
+    one["bins"] = [
+        *one["bins"],
+        *({**other, "method": name} for name in names),
+        {**other, "method": names[0]},
+    ]
+    [(code, subject)] = problems(written(tmp_path, one=one))
+    assert code == "not-understood" and subject.startswith("14 calls of 6 kinds (MPI_File_open, ")
+
+
 def test_several_jobs_of_a_script(tmp_path: Path) -> None:
     """Catches ranks that are missed because two jobs have the same number of them."""
     ranks = {f"r{pid}": snapshot(pid=pid, rank=pid % 2, ranks=2) for pid in range(4)}
@@ -134,3 +154,25 @@ def test_any_field_may_be_anything(name: str, value: object) -> None:
         file.write_text(json.dumps({**snapshot(), name: value}))
         watched, found = read_snapshots([file])
         assert watched.processes or found
+
+
+@pytest.mark.parametrize(
+    "field", ["count", "bytes", "size_from", "size_to", "time_ns", "call_ns", "waiting_ns"]
+)
+@pytest.mark.parametrize("number", [-5, 2**63, 10**400])
+def test_snapshot_with_impossible_numbers_is_damaged(tmp_path: Path, field: str, number: int) -> None:
+    """Would catch sums of negative bytes, and one damaged snapshot that takes the others with it."""
+    bad = snapshot(pid=2)
+    bad["bins"] = [{**BIN, field: number}]
+    folder = written(tmp_path, a=snapshot(), b=bad)
+    found = read_watch_folder(folder)
+    assert [(one.code, one.subject) for one in found.problems] == [("damaged-snapshot", "b.json")]
+    assert [process.pid for process in found.watched.processes] == [1]
+    assert [one.bytes for one in found.watched.bins] == [20]
+
+
+def test_time_line_with_impossible_numbers_is_damaged(tmp_path: Path) -> None:
+    """Would catch a chart of negative bytes."""
+    bad = snapshot(pid=2)
+    bad["timeline"]["series"][0]["bytes"] = [1, -1]
+    assert problems(written(tmp_path, a=snapshot(), b=bad)) == [("damaged-snapshot", "b.json")]

@@ -14,7 +14,7 @@ from tests.watch.programs import HERE, compiled
 NATIVE = HERE.parents[1] / "native"
 SOURCES = [
     HERE / "check_histogram.cpp",
-    *(NATIVE / f"watch/{name}.cpp" for name in ("histogram", "names", "clock")),
+    *(NATIVE / f"watch/{name}.cpp" for name in ("histogram", "names", "clock", "output")),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 import subprocess
 from collections.abc import Mapping
@@ -10,10 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from byteways.cli.watched_command import Command, observe
+from byteways.run.shared.simulator import native_folder
+from byteways.watch.changes import ProgramChange
 from byteways.watch.elf import obstacle
-from byteways.watch.launching import WatchLaunch, watch_launch
+from byteways.watch.folder import make_folder, read_watch_folder
+from byteways.watch.launching import WatchLaunch, usable_libraries, watch_launch
 from byteways.watch.problems import WATCH_PROBLEMS, Problem, sentence
 from tests.watch.programs import HERE, codes, collectors, compiled, watched
+from tests.watch.test_memcpy import copies
 
 MACHINES = {"x86_64": 62, "aarch64": 183}
 
@@ -79,11 +85,55 @@ def launched(tmp_path: Path, content: bytes, variables: Mapping[str, str] | None
     return watch_launch(program, tmp_path, collectors()[0].parent, 5, variables or {})
 
 
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (elf(interpreter=b"/lib/ld-musl-x86_64.so.1"), "other-c-library"),
+        (elf(bits=32), "other-architecture"),
+    ],
+)
+def test_what_another_program_starts_is_watched(tmp_path: Path, content: bytes, code: str) -> None:
+    """Catches children that are not seen because their launcher cannot be."""
+    launch = launched(tmp_path, content, {"LD_PRELOAD": "own.so"})
+    ours, own = launch.environment["LD_PRELOAD"].split(":")
+    assert own == "own.so" and "/$PLATFORM/" in ours
+    assert [one.code for one in launch.problems] == [code]
+
+
 def test_a_program_that_would_not_start_with_the_library(tmp_path: Path) -> None:
-    """Catches a preloaded library that keeps a program of another C library from starting."""
-    launch = launched(tmp_path, elf(interpreter=b"/lib/ld-musl-x86_64.so.1"), {"LD_PRELOAD": "own.so"})
+    """Catches a preloaded library that keeps a program of another C library from starting, where there is no
+    path that this C library passes over.
+    """
+    program = tmp_path / "program"
+    program.write_bytes(elf(interpreter=b"/lib/ld-musl-x86_64.so.1"))
+    launch = watch_launch(program, tmp_path, tmp_path, 5, {"LD_PRELOAD": "own.so"})
     assert launch.environment["LD_PRELOAD"] == "own.so"
     assert [one.code for one in launch.problems] == ["other-c-library"]
+
+
+def child(tmp_path: Path, compiler: str, *options: str) -> tuple[int, str, str]:
+    """What a shell gets of a program that it starts, compiled in this way."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"needs {compiler}, which continuous integration installs on x86")
+    program = tmp_path / "child"
+    source = tmp_path / "child.c"
+    source.write_text("int main(void) { return 7; }")
+    subprocess.run([compiler, *options, source, "-o", program], check=True)
+    done, _ = watched(tmp_path / "W", "sh", "-c", f"{program}; echo $?", settings=["--memcpy", "64KiB"])
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_child_of_another_c_library(tmp_path: Path) -> None:
+    """Catches a child of musl that does not start, because musl loads what glibc alone can resolve."""
+    assert child(tmp_path, "musl-gcc")[:2] == (0, "7\n")
+
+
+def test_a_child_of_32_bits(tmp_path: Path) -> None:
+    """Catches a line of the loader on the standard error of a child that can have no collector."""
+    if not [*Path("/usr/lib32").glob("libc.so*")]:
+        pytest.skip("needs gcc-multilib, which continuous integration installs on x86")
+    status, out, err = child(tmp_path, "gcc", "-m32")
+    assert (status, out) == (0, "7\n") and "ld.so" not in err
 
 
 def test_what_a_static_program_starts_is_watched(tmp_path: Path) -> None:
@@ -107,6 +157,44 @@ def test_a_folder_that_the_linker_would_split(tmp_path: Path) -> None:
     launch = watch_launch(program, tmp_path, tmp_path / "a folder", 5, {})
     assert "LD_PRELOAD" not in launch.environment
     assert [one.code for one in launch.problems] == ["unusable-path"]
+
+
+@pytest.mark.parametrize("separator", [" ", ":", ",", "$", "\n"])
+def test_an_installation_in_a_folder_that_the_linker_would_split(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, separator: str
+) -> None:
+    """Catches a program that is not seen, a link that stays, and libraries that other hosts do not find."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    libraries, folder, odd = (tmp_path / name for name in (f"a{separator}b", "W", f"W{separator}"))
+    for made in (libraries, folder, odd):
+        made.mkdir()
+    with usable_libraries(libraries, folder) as found:
+        assert found.resolve() == libraries and found.parent == folder
+    with usable_libraries(libraries, odd) as found:
+        assert found.resolve() == libraries and separator not in str(found)
+    monkeypatch.setenv("TMPDIR", str(odd))
+    monkeypatch.setattr("byteways.safe_folders._USUAL", ())
+    with usable_libraries(libraries, folder / "missing") as found:
+        assert found == libraries
+    with usable_libraries(tmp_path, odd) as found:
+        assert found == tmp_path
+    assert sorted(tmp_path.iterdir()) == sorted([libraries, folder, odd])
+    assert not [*folder.iterdir(), *odd.iterdir()]
+
+
+def test_a_program_is_watched_from_such_an_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a link by which the loader does not find the libraries, or not those beside them."""
+    libraries, folder = tmp_path / "a folder", tmp_path / "W"
+    libraries.symlink_to(native_folder())
+    make_folder(folder)
+    monkeypatch.setattr("byteways.run.shared.simulator.native_folder", lambda: libraries)
+    ended, problems = observe(Command(copies(), [str(copies())], 1 << 20), folder, ProgramChange())
+    assert (ended.exit_status, problems) == (0, [])
+    watched_folder = read_watch_folder(folder)
+    assert codes(watched_folder) == [] and watched_folder.watched.processes[0].collectors == ["memcpy"]
+    assert sorted(file.name for file in folder.iterdir()) == ["processes", "watch.json"]
 
 
 def test_a_library_is_preloaded_once(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.cache import headers
 from tests.watch.programs import HERE, compiled
 
 NATIVE = HERE.parents[1] / "native"
-PARTS = ("histogram", "names", "clock", "gpu/overlap")
+PARTS = ("histogram", "names", "clock", "output", "gpu/overlap")
 
 
 @pytest.mark.parametrize("check", ["in_order", "shuffled", "touching", "other_devices"])

@@ -13,6 +13,7 @@ using Context = void*;
 constexpr unsigned kPortable =
     1;  // CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTALLOC_PORTABLE, hipHostRegisterPortable
 constexpr unsigned kAttachGlobal = 1;  // CU_MEM_ATTACH_GLOBAL, hipMemAttachGlobal
+constexpr int kRelaxed = 2;            // CU_STREAM_CAPTURE_MODE_RELAXED, hipStreamCaptureModeRelaxed
 
 struct Driver {
   int (*device_count)(int*) = nullptr;
@@ -28,20 +29,23 @@ struct Driver {
   int (*host_free)(void*) = nullptr;
   int (*allocate_managed)(void**, std::size_t, unsigned) = nullptr;
   int (*free_device)(void*) = nullptr;
+  int (*exchange_capture_mode)(int*) = nullptr;  // null: of before CUDA 10.1
 };
 
 struct Names {
   const char *library, *device_count, *primary_state, *retain, *release, *current, *push, *pop,
-      *host_register, *host_unregister, *host_allocate, *host_free, *allocate_managed, *free_device;
+      *host_register, *host_unregister, *host_allocate, *host_free, *allocate_managed, *free_device,
+      *exchange_capture_mode;
 };
 constexpr Names kDrivers[] = {
     {"libcuda.so.1", "cuDeviceGetCount", "cuDevicePrimaryCtxGetState", "cuDevicePrimaryCtxRetain",
      "cuDevicePrimaryCtxRelease_v2", "cuCtxGetCurrent", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2",
      "cuMemHostRegister_v2", "cuMemHostUnregister", "cuMemHostAlloc", "cuMemFreeHost", "cuMemAllocManaged",
-     "cuMemFree_v2"},
+     "cuMemFree_v2", "cuThreadExchangeStreamCaptureMode"},
     {"libamdhip64.so", "hipGetDeviceCount", "hipDevicePrimaryCtxGetState", "hipDevicePrimaryCtxRetain",
      "hipDevicePrimaryCtxRelease", "hipCtxGetCurrent", "hipCtxPushCurrent", "hipCtxPopCurrent",
-     "hipHostRegister", "hipHostUnregister", "hipHostMalloc", "hipHostFree", "hipMallocManaged", "hipFree"},
+     "hipHostRegister", "hipHostUnregister", "hipHostMalloc", "hipHostFree", "hipMallocManaged", "hipFree",
+     "hipThreadExchangeStreamCaptureMode"},
 };
 // Further file names of the second library: programs open the one with their version.
 constexpr const char* kFurtherFiles[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
@@ -77,20 +81,6 @@ bool complete(void* library, const Names& names, Driver& found) {
          resolve(library, names.free_device, found.free_device);
 }
 
-// The library stays open: the program loaded it and may keep memory of it to its end.
-bool find_driver() {
-  if (is_complete.load(std::memory_order_acquire)) return true;
-  for (const Names& names : kDrivers) {
-    void* library = loaded(names);
-    Driver found;
-    if (library == nullptr || !complete(library, names, found)) continue;
-    driver = found;  // threads that race find the same
-    is_complete.store(true, std::memory_order_release);
-    return true;
-  }
-  return false;
-}
-
 // The device whose primary context is active; -1 without one.
 int active_device() {
   int count = 0;
@@ -108,7 +98,9 @@ class Current {
  public:
   Current() {
     Context context = nullptr;
-    if (!find_driver()) return;
+    if (!is_complete.load(std::memory_order_acquire)) return;
+    // In another mode a capture that this thread or any other has begun would become invalid by what follows.
+    if (driver.exchange_capture_mode != nullptr) is_exchanged_ = driver.exchange_capture_mode(&mode_) == 0;
     if (driver.current(&context) == 0 && context != nullptr) {
       is_there_ = true;
       return;
@@ -121,21 +113,37 @@ class Current {
     is_there_ = driver.push(context) == 0;
   }
   ~Current() {
-    if (device_ < 0) return;
-    Context context = nullptr;
-    if (is_there_) driver.pop(&context);
-    driver.release(device_);
+    if (device_ >= 0) {
+      Context context = nullptr;
+      if (is_there_) driver.pop(&context);
+      driver.release(device_);
+    }
+    if (is_exchanged_) driver.exchange_capture_mode(&mode_);
   }
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
   bool is_there() const { return is_there_; }
 
  private:
-  int device_ = -1;
-  bool is_there_ = false;
+  int device_ = -1, mode_ = kRelaxed;
+  bool is_there_ = false, is_exchanged_ = false;
 };
 
 }  // namespace
+
+// The library stays open: the program loaded it and may keep memory of it to its end.
+void look_for_driver() noexcept {
+  if (is_complete.load(std::memory_order_relaxed)) return;
+  for (const Names& names : kDrivers) {
+    void* library = loaded(names);
+    Driver found;
+    if (library == nullptr || !complete(library, names, found)) continue;
+    resolve(library, names.exchange_capture_mode, found.exchange_capture_mode);
+    driver = found;
+    is_complete.store(true, std::memory_order_release);
+    return;
+  }
+}
 
 bool has_context() noexcept { return Current().is_there(); }
 

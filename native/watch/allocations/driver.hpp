@@ -6,7 +6,12 @@
 
 namespace byteways::watch::allocations {
 
-// Whether a driver is loaded and has a context, so that the functions below can succeed.
+// Looks whether the program has loaded a driver. Asks the dynamic linker, whose lock another thread may hold
+// while it waits for this one: not for a thread of the program.
+void look_for_driver() noexcept;
+
+// Whether a driver was found and has a context, so that the functions below can succeed. While one of them
+// calls the driver, a capture of a stream by this thread or another goes on: the call is no part of it.
 bool has_context() noexcept;
 
 // Registers pages for all devices; false if the driver refuses.

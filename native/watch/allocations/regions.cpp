@@ -66,40 +66,29 @@ bool add_region(const Region& region) noexcept {
   return true;
 }
 
-namespace {
-
-// Calls act(region) under the lock, once no thread registers the region any more; false if none begins there.
-template <class Act>
-bool settled(const void* begin, Act act) {
-  while (true) {
-    {
-      const Locked locked;
-      Region* const region = found(reinterpret_cast<std::uintptr_t>(begin));
-      if (region == nullptr) return false;
-      if (region->owner != Owner::kRegistering) {
-        act(region);
-        return true;
-      }
-    }
-    sched_yield();
-  }
-}
-
-}  // namespace
-
 bool take_region(const void* begin, Region& out) noexcept {
-  return settled(begin, [&out](Region* region) {
-    if (region->owner == Owner::kPages) waiting.fetch_sub(1, std::memory_order_relaxed);
+  const Locked locked;
+  Region* const region = found(reinterpret_cast<std::uintptr_t>(begin));
+  if (region == nullptr) return false;
+  if (region->owner == Owner::kRegistering) {
+    region->owner = Owner::kAbandoned;
     out = *region;
-    remove(region);
-  });
+    return true;
+  }
+  if (region->owner == Owner::kPages) waiting.fetch_sub(1, std::memory_order_relaxed);
+  out = *region;
+  remove(region);
+  return true;
 }
 
 bool find_region(const void* begin, Region& out) noexcept {
-  return settled(begin, [&out](const Region* region) { out = *region; });
+  const Locked locked;
+  const Region* const region = found(reinterpret_cast<std::uintptr_t>(begin));
+  if (region != nullptr) out = *region;
+  return region != nullptr;
 }
 
-void register_all(bool (*act)(void*, std::size_t)) noexcept {
+void register_all(bool (*act)(void*, std::size_t), void (*give_back)(const Region&)) noexcept {
   while (waiting.load(std::memory_order_relaxed) != 0) {
     Region chosen;
     {
@@ -113,11 +102,35 @@ void register_all(bool (*act)(void*, std::size_t)) noexcept {
       }
     }
     if (chosen.begin == 0) return;
-    const bool is_done = act(reinterpret_cast<void*>(chosen.begin), chosen.mapped);
-    const Locked locked;
-    if (Region* const region = found(chosen.begin))
-      region->owner = is_done ? Owner::kRegistered : Owner::kRefused;
+    chosen.owner =
+        act(reinterpret_cast<void*>(chosen.begin), chosen.mapped) ? Owner::kRegistered : Owner::kRefused;
+    bool is_abandoned = false;
+    {
+      const Locked locked;
+      Region* const region = found(chosen.begin);
+      is_abandoned = region->owner == Owner::kAbandoned;
+      if (is_abandoned)
+        remove(region);
+      else
+        region->owner = chosen.owner;
+    }
+    if (is_abandoned) give_back(chosen);
   }
+}
+
+void begin_regions_in_child(void (*give_back)(const Region&)) noexcept {
+  for (Region& region : regions)
+    if (region.owner == Owner::kRegistering || region.owner == Owner::kPages) region.owner = Owner::kRefused;
+  waiting.store(0, std::memory_order_relaxed);
+  // A place that is emptied is filled from behind it, beyond the end from the first ones.
+  for (std::size_t at = 0; at < 2 * kPlaces; ++at)
+    while (regions[at % kPlaces].begin != 0 && regions[at % kPlaces].owner == Owner::kAbandoned) {
+      Region abandoned = regions[at % kPlaces];
+      abandoned.owner = Owner::kRefused;
+      remove(&regions[at % kPlaces]);
+      give_back(abandoned);
+    }
+  unlock_regions();
 }
 
 }  // namespace byteways::watch::allocations

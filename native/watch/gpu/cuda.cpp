@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <cstdlib>
 #include <initializer_list>
 #include <iterator>
 #include <mutex>
-#include <string>
 #include <string_view>
 
 #include "watch/clock.hpp"
@@ -17,6 +17,7 @@
 #include "watch/gpu/overlap.hpp"
 #include "watch/gpu/records.hpp"
 #include "watch/histogram.hpp"
+#include "watch/output.hpp"
 #include "watch/snapshot.hpp"
 
 namespace {
@@ -39,6 +40,7 @@ pid_t process = 0;
 std::atomic<int> buffers_out{0};
 std::mutex flushing;
 bool finished = false;
+bool unified_memory_waits = false;  // under `flushing` once the thread runs
 
 void request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records) {
   *most_records = 0;  // as many as fit
@@ -51,7 +53,9 @@ void request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_record
 void complete(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t, std::size_t valid) {
   if (buffer == nullptr) return;
   std::uint8_t* record = nullptr;
-  while (valid != 0 && cupti_functions.next_record(buffer, valid, &record) == kSuccess) add_record(record);
+  int error = valid == 0 ? kNoMoreRecords : cupti_functions.next_record(buffer, valid, &record);
+  for (; error == kSuccess; error = cupti_functions.next_record(buffer, valid, &record)) add_record(record);
+  if (error != kNoMoreRecords) note_failure("cupti-dropped");
   std::size_t dropped = 0;
   if (cupti_functions.dropped(context, stream, &dropped) == kSuccess && dropped != 0) {
     histogram().lose(dropped);
@@ -87,13 +91,13 @@ bool resolve_all(void* library, Functions& found) {
          resolve(library, found.get_timestamp, "cuptiGetTimestamp");
 }
 
-constexpr const char* kTaken = "cupti-taken";
+constexpr const char *kTaken = "cupti-taken", *kUnusable = "cupti-unusable", *kPartial = "cupti-partial";
 
 // Tries a library; false: the next may do. That another profiler has one is the reason that stays.
 bool subscribed(void* library, const char*& failure) {
   Functions found{};
   if (library == nullptr) return false;
-  if (failure != kTaken) failure = "cupti-unusable";
+  if (failure != kTaken) failure = kUnusable;
   if (!resolve_all(library, found)) return false;
   subscriber = nullptr;
   const int error = found.subscribe(&subscriber, called, nullptr);
@@ -112,9 +116,12 @@ bool find_cupti(const char*& failure) {
   const char* const text = std::getenv(kLibrariesVariable);
   std::string_view left(text == nullptr ? "" : text);
   while (!left.empty()) {
-    const std::string path(left.substr(0, left.find(':')));
-    left.remove_prefix(path.size() < left.size() ? path.size() + 1 : left.size());
-    if (!path.empty() && subscribed(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), failure)) return true;
+    const std::string_view name = left.substr(0, left.find(':'));
+    left.remove_prefix(name.size() < left.size() ? name.size() + 1 : left.size());
+    Text<PATH_MAX> path;
+    path += name;
+    if (path.empty() || !path.fits()) continue;
+    if (subscribed(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), failure)) return true;
   }
   for (const char* name : kSonames)
     if (subscribed(dlopen(name, RTLD_NOW | RTLD_LOCAL), failure)) return true;
@@ -125,6 +132,7 @@ bool find_cupti(const char*& failure) {
 // `cudaMemcpyAsync_v3020`. A graph's launch is the call of its copies.
 void ask_for_calls() {
   if (cupti_functions.callback_name == nullptr || cupti_functions.enable_callback == nullptr) return;
+  int asked = 0, refused = 0;
   for (const std::uint32_t domain : {kDriverCalls, kRuntimeCalls})
     for (std::uint32_t id = 1; id < kMostCalls; ++id) {
       const char* text = nullptr;
@@ -133,8 +141,27 @@ void ask_for_calls() {
       if (!name.starts_with("cu")) continue;
       name.remove_prefix(name.starts_with("cuda") ? 4 : 2);
       for (const std::string_view wanted : {"Memcpy", "Memset", "GraphLaunch"})
-        if (name.starts_with(wanted)) cupti_functions.enable_callback(1, subscriber, domain, id);
+        if (name.starts_with(wanted)) {
+          ++asked;
+          refused += cupti_functions.enable_callback(1, subscriber, domain, id) != kSuccess;
+        }
     }
+  // CUPTI lists calls of which it refuses some: those alone are no lack.
+  if (asked != 0 && refused == asked) note_failure(kPartial);
+}
+
+// Whether CUPTI refuses records because the machine has nothing to record (managed memory, MPS, virtual
+// GPUs).
+bool is_not_supported(int error) { return error >= kNotSupported && error <= kNotSupportedVirtual; }
+
+// CUPTI 13 refuses it until the program's driver has a context (an H200, 2026-11-28): then the thread of
+// snapshots asks again.
+void ask_for_unified_memory() {
+  if (!unified_memory_waits) return;
+  const int error = cupti_functions.enable(kUnifiedMemory);
+  if (error == kNotReady) return;
+  unified_memory_waits = false;
+  if (error != kSuccess && !is_not_supported(error)) note_failure(kPartial);
 }
 
 void ask_for_records() {
@@ -145,11 +172,11 @@ void ask_for_records() {
                                      {kAllDevices, kDeviceFaults, 0, 1},
                                      {kAllDevices, kBetweenDevices, 0, 1}};
     // A machine without managed memory refuses: then there is nothing to count.
-    if (cupti_functions.choose_unified_memory(choices, std::size(choices)) == kSuccess)
-      cupti_functions.enable(kUnifiedMemory);
+    unified_memory_waits = cupti_functions.choose_unified_memory(choices, std::size(choices)) == kSuccess;
+    ask_for_unified_memory();
   }
   for (const Kind kind : {kMemcpy, kPeerCopy, kMemset, kMemory, kSynchronisation})
-    if (cupti_functions.enable(kind) != kSuccess && kind == kMemcpy) note_failure("cupti-unusable");
+    if (cupti_functions.enable(kind) != kSuccess) note_failure(kind == kMemcpy ? kUnusable : kPartial);
   if (cupti_functions.enable(kKernel) == kSuccess) expect_kernels();
 }
 
@@ -158,7 +185,9 @@ void ask_for_records() {
 void fetch_records() {
   if (process != getpid()) return;  // a forked child has no driver
   const std::lock_guard lock(flushing);
-  if (!finished) cupti_functions.flush_all(0);  // buffers whose records are all complete, full or not
+  if (finished) return;
+  ask_for_unified_memory();
+  cupti_functions.flush_all(0);  // buffers whose records are all complete, full or not
 }
 
 void finish() {
@@ -166,15 +195,19 @@ void finish() {
   {
     const std::lock_guard lock(flushing);
     finished = true;
-    cupti_functions.flush_all(1);  // also records of operations that still run
+    // Also records of operations that still run.
+    if (cupti_functions.flush_all(1) != kSuccess) note_failure("cupti-dropped");
     finish_overlaps();
   }
   save(true);
 }
 
+// Without the clock of the records they are taken for those of the monotonic one, which it is on Linux.
 std::int64_t clock_offset() {
   std::uint64_t time = 0;
-  return cupti_functions.get_timestamp(&time) == kSuccess ? now() - static_cast<std::int64_t>(time) : 0;
+  if (cupti_functions.get_timestamp(&time) == kSuccess) return now() - static_cast<std::int64_t>(time);
+  note_failure(kPartial);
+  return 0;
 }
 
 }  // namespace
@@ -189,8 +222,12 @@ extern "C" [[gnu::visibility("default")]] int InitializeInjection() {
     note_failure(failure);
     return 1;
   }
+  // It says how records are read.
   std::uint32_t version = 0;
-  cupti_functions.get_version(&version);
+  if (cupti_functions.get_version(&version) != kSuccess) {
+    note_failure(kUnusable);
+    return 1;
+  }
   begin_records(version, clock_offset());
   process = getpid();
   ask_for_records();

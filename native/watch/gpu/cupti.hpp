@@ -81,7 +81,10 @@ struct UnifiedMemoryChoice {
 };
 inline constexpr std::uint32_t kAllDevices = 2;
 
-inline constexpr int kSuccess = 0, kOtherSubscriber = 39;
+inline constexpr int kSuccess = 0, kNoMoreRecords = 12, kNotReady = 13, kOtherSubscriber = 39;
+// CUPTI_ERROR_NOT_SUPPORTED to CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, those of unified memory between
+// them
+inline constexpr int kNotSupported = 27, kNotSupportedVirtual = 33;
 
 using Request = void (*)(std::uint8_t** buffer, std::size_t* bytes, std::size_t* most_records);
 using Complete = void (*)(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes,

@@ -204,7 +204,10 @@ int begin(void** context, int* mask, int ranks, int rank) {
   note_collector("nccl");
   // Kept: kernels may end after their communicator.
   *context = new (std::nothrow) Communicator{ranks, rank};
-  if (*context != nullptr) *mask = kCollective | kMessage | kKernelChannel;
+  if (*context != nullptr)
+    *mask = kCollective | kMessage | kKernelChannel;
+  else
+    note_failure("nccl-unusable");
   return 0;
 }
 

@@ -5,9 +5,9 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <mutex>
 #include <string_view>
-#include <vector>
 
 #include "watch/clock.hpp"
 #include "watch/gpu/rocprofiler_records.hpp"
@@ -66,28 +66,34 @@ bool find_library() {
   return resolve_all(RTLD_DEFAULT);
 }
 
+// What the library refuses is missing from what is counted, or lacks its name.
+bool noted(int error) {
+  if (error != kSuccess) note_failure("rocprofiler-partial");
+  return error == kSuccess;
+}
+
 std::string_view name_of_operation(std::uint32_t kind, std::int32_t operation) {
   const char* name = nullptr;
-  const bool good = sdk.operation_name(kind, operation, &name, nullptr) == kSuccess && name != nullptr;
+  const bool good = noted(sdk.operation_name(kind, operation, &name, nullptr)) && name != nullptr;
   return good ? std::string_view(name) : std::string_view();
 }
 
 Kinds find_kinds() {
   Kinds kinds;
-  sdk.each_kind(
+  noted(sdk.each_kind(
       [](std::uint32_t kind, void* data) {
         auto& found = *static_cast<Kinds*>(data);
         const char* text = nullptr;
-        if (sdk.kind_name(kind, &text, nullptr) != kSuccess || text == nullptr) return 0;
+        if (!noted(sdk.kind_name(kind, &text, nullptr)) || text == nullptr) return 0;
         const std::string_view name(text);
         if (name == "HIP_RUNTIME_API") found.calls = kind;
         if (name == "MEMORY_COPY") found.copies = kind;
         if (name == "MEMORY_ALLOCATION") found.allocations = kind;
         return 0;
       },
-      &kinds);
+      &kinds));
   if (kinds.allocations != 0)
-    sdk.each_operation(
+    noted(sdk.each_operation(
         kinds.allocations,
         [](std::uint32_t kind, std::int32_t operation, void* data) {
           const std::string_view name = name_of_operation(kind, operation);
@@ -95,26 +101,31 @@ Kinds find_kinds() {
           if (name == "MEMORY_ALLOCATION_FREE") static_cast<Kinds*>(data)->release = operation;
           return 0;
         },
-        &kinds);
+        &kinds));
   return kinds;
 }
 
-std::vector<std::int32_t> find_calls(std::uint32_t kind) {
-  std::vector<std::int32_t> wanted;
-  if (kind != 0)
-    sdk.each_operation(
-        kind,
-        [](std::uint32_t of, std::int32_t operation, void* data) {
-          if (add_call(operation, name_of_operation(of, operation)))
-            static_cast<std::vector<std::int32_t>*>(data)->push_back(operation);
-          return 0;
-        },
-        &wanted);
-  return wanted;
+// The calls of a kind that are counted.
+struct Calls {
+  std::int32_t numbers[kMostOperations];
+  std::size_t count = 0;
+};
+
+void find_calls(std::uint32_t kind, Calls& wanted) {
+  if (kind == 0) return;
+  noted(sdk.each_operation(
+      kind,
+      [](std::uint32_t of, std::int32_t operation, void* data) {
+        auto& calls = *static_cast<Calls*>(data);
+        if (calls.count < kMostOperations && add_call(operation, name_of_operation(of, operation)))
+          calls.numbers[calls.count++] = operation;
+        return 0;
+      },
+      &wanted));
 }
 
 void find_agents() {
-  sdk.agents(
+  noted(sdk.agents(
       kAgentVersion,
       [](std::uint32_t, const void** agents, std::size_t count, void*) {
         for (std::size_t at = 0; at < count; ++at) {
@@ -123,7 +134,7 @@ void find_agents() {
         }
         return 0;
       },
-      sizeof(Agent), nullptr);
+      sizeof(Agent), nullptr));
 }
 
 bool start() {
@@ -132,21 +143,23 @@ bool start() {
     return false;
   Kinds kinds = find_kinds();
   if (kinds.copies == 0 || sdk.trace(context, kinds.copies, nullptr, 0, buffer) != kSuccess) return false;
-  const std::vector<std::int32_t> calls = find_calls(kinds.calls);
-  if (calls.empty() || sdk.trace(context, kinds.calls, calls.data(), calls.size(), buffer) != kSuccess)
+  static Calls calls;
+  find_calls(kinds.calls, calls);
+  if (calls.count == 0 || !noted(sdk.trace(context, kinds.calls, calls.numbers, calls.count, buffer)))
     kinds.calls = 0;
-  if (kinds.allocations != 0 && sdk.trace(context, kinds.allocations, nullptr, 0, buffer) != kSuccess)
+  if (kinds.allocations != 0 && !noted(sdk.trace(context, kinds.allocations, nullptr, 0, buffer)))
     kinds.allocations = 0;
   find_agents();
   std::uint64_t time = 0;
-  const bool timed = sdk.get_timestamp(&time) == kSuccess;
+  const bool timed = noted(sdk.get_timestamp(&time));
   begin_records(kinds, timed ? now() - static_cast<std::int64_t>(time) : 0);
   return sdk.start_context(context) == kSuccess;
 }
 
-void flush() {
+// Whether all that was buffered has come.
+bool flush() {
   const std::lock_guard held(flushing);
-  if (may_flush && process == getpid()) sdk.flush_buffer(buffer);
+  return !may_flush || process != getpid() || sdk.flush_buffer(buffer) == kSuccess;
 }
 
 int initialize(void (*)(ClientId), void*) {
@@ -161,13 +174,13 @@ int initialize(void (*)(ClientId), void*) {
   process = getpid();
   may_flush = true;
   // What a killed program loses is that since the last snapshot.
-  collect_before_snapshots(flush);
+  collect_before_snapshots([] { flush(); });  // what does not come now comes later
   return 0;
 }
 
 void finalize(void*) {
   if (process != getpid()) return;
-  flush();
+  if (!flush()) note_failure("rocprofiler-dropped");
   {
     const std::lock_guard held(flushing);
     may_flush = false;

@@ -6,10 +6,11 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <vector>
+#include <new>
 
 #include "watch/histogram.hpp"
 #include "watch/names.hpp"
+#include "watch/snapshot.hpp"
 
 namespace byteways::watch::rocprofiler {
 namespace {
@@ -52,7 +53,7 @@ struct Range {
   Memory memory;
 };
 
-constexpr std::size_t kMostSeen = 16384, kMostWaiting = 1024, kMostRanges = 4096, kMostOperations = 4096;
+constexpr std::size_t kMostSeen = 16384, kMostWaiting = 1024, kMostRanges = 4096, kMostAgents = 256;
 // Records that are read together: far fewer than calls are remembered.
 constexpr std::size_t kTogether = 2048;
 constexpr int kPatience = 64;
@@ -60,11 +61,17 @@ constexpr int kPatience = 64;
 std::mutex lock;
 Kinds kinds;
 std::int64_t offset = 0;
-std::map<std::uint64_t, std::int16_t> places;  // by agent: as in a key
+struct AgentPlace {
+  std::uint64_t agent;
+  std::int16_t place;  // as in a key
+};
+AgentPlace places[kMostAgents];
+std::size_t agents = 0;
 std::int16_t gpus = 0, domains = 0;
-std::vector<Call> calls;  // by operation
+Call calls[kMostOperations];  // by operation
 Seen seen[kMostSeen];
-std::vector<Waiting> waiting;
+Waiting waiting[kMostWaiting];
+std::size_t waiting_count = 0;
 // What the program and the runtime have allocated, by address.
 std::map<std::uint64_t, Range> ranges;
 // Whether memory outside of all ranges is pageable: neither is the list too short, nor was memory registered.
@@ -84,7 +91,8 @@ std::int64_t duration(std::uint64_t start, std::uint64_t end) {
 std::int64_t at(std::uint64_t time) { return static_cast<std::int64_t>(time) + offset; }
 
 const Call* call_of(std::int32_t operation) {
-  return operation >= 0 && static_cast<std::size_t>(operation) < calls.size() ? &calls[operation] : nullptr;
+  return operation >= 0 && static_cast<std::size_t>(operation) < kMostOperations ? &calls[operation]
+                                                                                 : nullptr;
 }
 
 Seen* seen_call(std::uint64_t correlation) {
@@ -95,8 +103,9 @@ Seen* seen_call(std::uint64_t correlation) {
 bool is_gpu(std::int16_t place) { return place >= 0; }
 
 std::int16_t place_of(std::uint64_t agent) {
-  const auto found = places.find(agent);
-  return found == places.end() ? std::int16_t{-1} : found->second;
+  for (std::size_t one = 0; one < agents; ++one)
+    if (places[one].agent == agent) return places[one].place;
+  return -1;
 }
 
 Memory memory_at(std::int16_t place, std::uint64_t address) {
@@ -166,10 +175,16 @@ void add_copy(const std::uint8_t* place, Seen* call) {
 }
 
 void keep_range(std::uint64_t address, Range range) {
-  if (ranges.size() >= kMostRanges && !ranges.contains(address))
+  if (ranges.size() >= kMostRanges && !ranges.contains(address)) {
     all_ranges_known = false;
-  else
+    return;
+  }
+  try {
     ranges[address] = range;
+  } catch (const std::bad_alloc&) {
+    all_ranges_known = false;
+    note_failure("rocprofiler-partial");
+  }
 }
 
 // Allocations that the runtime makes for itself are no operations of the program.
@@ -216,19 +231,20 @@ void keep_waiting(const std::uint8_t* place) {
   const auto record = read<Beginning>(place, 0);
   Waiting one{{}, kPatience};
   std::memcpy(one.bytes, place, std::min<std::size_t>(record.size, sizeof one.bytes));
-  waiting.push_back(one);
+  waiting[waiting_count++] = one;
 }
 
 // Adds those whose calls have come, and those that have waited long enough.
 void add_waiting(bool all) {
   std::size_t kept = 0;
-  for (Waiting& one : waiting) {
+  for (std::size_t at = 0; at < waiting_count; ++at) {
+    Waiting& one = waiting[at];
     if (!all && seen_call(read<Beginning>(one.bytes, 0).correlation) == nullptr && --one.left > 0)
       waiting[kept++] = one;
     else
       add_with_call(one.bytes);
   }
-  waiting.resize(kept);
+  waiting_count = kept;
 }
 
 // Calls first: their copies need them.
@@ -245,7 +261,7 @@ void add_some(RecordHeader** headers, std::size_t count) {
   each([](std::uint32_t kind, const std::uint8_t* place) {
     if (kind == 0 || (kind != kinds.copies && kind != kinds.allocations)) return;
     const bool known = seen_call(read<Beginning>(place, 0).correlation) != nullptr;
-    if (known || kinds.calls == 0 || waiting.size() >= kMostWaiting)
+    if (known || kinds.calls == 0 || waiting_count >= kMostWaiting)
       add_with_call(place);
     else
       keep_waiting(place);
@@ -257,12 +273,11 @@ void add_some(RecordHeader** headers, std::size_t count) {
 void begin_records(const Kinds& found, std::int64_t clock_offset) {
   kinds = found;
   offset = clock_offset;
-  waiting.reserve(kMostWaiting);
 }
 
 void add_agent(std::uint64_t id, std::uint32_t type) {
-  if (type == kGpuAgent) places[id] = gpus++;
-  if (type == kCpuAgent) places[id] = cpu_number(domains++);
+  if (agents == kMostAgents || (type != kGpuAgent && type != kCpuAgent)) return;
+  places[agents++] = {id, type == kGpuAgent ? gpus++ : cpu_number(domains++)};
 }
 
 bool add_call(std::int32_t operation, std::string_view name) {
@@ -293,8 +308,6 @@ bool add_call(std::int32_t operation, std::string_view name) {
   }
   if (call.role == Role::kNone) return false;
   call.method = number_of(name);
-  if (calls.size() <= static_cast<std::size_t>(operation))
-    calls.resize(static_cast<std::size_t>(operation) + 1);
   calls[static_cast<std::size_t>(operation)] = call;
   return true;
 }

@@ -8,6 +8,9 @@
 
 namespace byteways::watch::rocprofiler {
 
+// Operations of a kind have numbers below this; HIP has some 500 calls.
+inline constexpr std::size_t kMostOperations = 4096;
+
 // Numbers of the kinds of records.
 struct Kinds {
   std::uint32_t calls = 0, copies = 0, allocations = 0;  // 0: the library has none

@@ -1,7 +1,6 @@
 // Counts memcpy and memmove above a threshold (BYTEWAYS_WATCH_MEMCPY, in bytes), for a program into which
 // this is preloaded. All copies are made by the C library's memmove: a program of before glibc 2.14 may rely
 // on memcpy with overlaps.
-#include <dlfcn.h>
 #include <stdlib.h>
 
 #include <cstddef>
@@ -11,6 +10,8 @@
 #include "watch/histogram.hpp"
 #include "watch/host_buffers.hpp"
 #include "watch/names.hpp"
+#include "watch/output.hpp"
+#include "watch/preloaded/next.hpp"
 #include "watch/site.hpp"
 #include "watch/snapshot.hpp"
 
@@ -19,13 +20,15 @@ using namespace byteways::watch;  // NOLINT: entries are names of the C library,
 namespace {
 
 using Move = void* (*)(void*, const void*, std::size_t);
-using CheckedMove = void* (*)(void*, const void*, std::size_t, std::size_t);
+using CheckedMove = Next<void*(void*, const void*, std::size_t, std::size_t)>;
 
 constexpr std::size_t kNever = SIZE_MAX;
 
 // Set by the constructor. Until then functions of other libraries that the linker calls may copy, and nothing
 // of this library is relocated yet.
 constinit Move real = nullptr;
+constinit Next<void*(void*, const void*, std::size_t)> next_move("memmove");
+constinit CheckedMove next_memcpy_chk("__memcpy_chk"), next_memmove_chk("__memmove_chk");
 constinit std::size_t threshold = kNever;
 constinit std::uint16_t method_memcpy = 0, method_memmove = 0;
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool counting = false;
@@ -43,9 +46,10 @@ constinit std::uint16_t method_memcpy = 0, method_memmove = 0;
 
 [[gnu::noinline]] void* counted_move(void* to, const void* from, std::size_t bytes, std::uint16_t method,
                                      const void* caller) noexcept {
+  if (is_in_this_library(caller)) return real(to, from, bytes);
   counting = true;
-  const std::uint16_t site = site_of(caller);
-  if (is_ours(site) || !is_watching()) {
+  const std::uint16_t site = is_watching() ? site_of(caller) : std::uint16_t{0};
+  if (!is_watching() || is_ours(site)) {
     counting = false;
     return real(to, from, bytes);
   }
@@ -71,7 +75,10 @@ inline void* move(void* to, const void* from, std::size_t bytes, const std::uint
 }
 
 [[gnu::constructor(101)]] void start() {
-  real = reinterpret_cast<Move>(dlsym(RTLD_NEXT, "memmove"));
+  next_move.resolve();
+  next_memcpy_chk.resolve();
+  next_memmove_chk.resolve();
+  real = next_move.get();
   const char* const text = getenv("BYTEWAYS_WATCH_MEMCPY");
   const unsigned long long bytes = text == nullptr ? 0 : strtoull(text, nullptr, 10);
   if (real == nullptr || bytes == 0) return;
@@ -83,9 +90,9 @@ inline void* move(void* to, const void* from, std::size_t bytes, const std::uint
 }
 
 // What a copy of more bytes than its destination has comes to: the C library ends the program.
-void* checked(const char* name, void* to, const void* from, std::size_t bytes, std::size_t room) {
-  const auto next = reinterpret_cast<CheckedMove>(dlsym(RTLD_NEXT, name));
-  return next != nullptr ? next(to, from, bytes, room) : (abort(), nullptr);
+void* checked(CheckedMove& next, void* to, const void* from, std::size_t bytes, std::size_t room) {
+  const auto function = next.get();
+  return function != nullptr ? function(to, from, bytes, room) : (abort(), nullptr);
 }
 
 }  // namespace
@@ -101,11 +108,11 @@ BYTEWAYS_SHOWN memmove(void* to, const void* from, std::size_t bytes) {
 }
 
 BYTEWAYS_SHOWN __memcpy_chk(void* to, const void* from, std::size_t bytes, std::size_t room) {
-  if (bytes > room) return checked("__memcpy_chk", to, from, bytes, room);
+  if (bytes > room) return checked(next_memcpy_chk, to, from, bytes, room);
   return move(to, from, bytes, method_memcpy, __builtin_return_address(0));
 }
 
 BYTEWAYS_SHOWN __memmove_chk(void* to, const void* from, std::size_t bytes, std::size_t room) {
-  if (bytes > room) return checked("__memmove_chk", to, from, bytes, room);
+  if (bytes > room) return checked(next_memmove_chk, to, from, bytes, room);
   return move(to, from, bytes, method_memmove, __builtin_return_address(0));
 }

@@ -17,8 +17,9 @@ struct Abi {
   std::size_t handle_bytes;  // of one in an array
   std::size_t status_bytes, source_offset;
   int any_source, no_process, undefined;
+  int cartesian, graph;  // what MPI_Topo_test says
   std::uintptr_t in_place, ignore_status;
-  Handle world, no_comm, no_request;
+  Handle world, no_comm, no_request, byte;
 };
 inline constexpr std::size_t kStatusRoom = 64;  // no ABI's status is larger
 
@@ -28,21 +29,28 @@ const Abi* abi() noexcept;
 // Finds the MPI behind a caller, once.
 void find_library(const void* caller) noexcept;
 
+// Whether an address lies in the MPI library itself, whose calls of its own functions are not the program's.
+// Its bindings of Fortran are other libraries: what they call is.
+bool is_of_library(const void* address) noexcept;
+
 // A function by its name: of the next library that has it, so that other tools which were preloaded stay in
 // the chain; else of the caller's own libraries, which dlopen() may have loaded for it alone (modules of
 // Python).
 void* function(const char* name, const void* caller) noexcept;
 
+// Whether an MPI that was loaded has started. Asked at the end of a process of which no call was seen.
+bool is_started_unseen() noexcept;
+
 // Handles as they are compared: the upper half of an integer handle is not part of it.
 Handle comparable(Handle handle) noexcept;
 
-// The handle in a program's variable or list, which may be smaller than ours.
-Handle handle_at(const void* place) noexcept;
+// The handle in a program's variable, or one of its list, which may be smaller than ours.
+Handle handle_at(const void* place, std::size_t number = 0) noexcept;
 
 // MPI_ERR_OTHER of MPICH and Open MPI, where no MPI has a function; MPI_ERR_COUNT.
 inline constexpr int kNoFunction = 15, kBadCount = 2;
 
-// A function of MPI, resolved at its first use.
+// A function of MPI, resolved at its first use. What it calls may throw: an error handler of the program.
 template <class Signature>
 class Function;
 template <class... Arguments>
@@ -55,7 +63,7 @@ class Function<int(Arguments...)> {
     if (pointer_ == nullptr) pointer_ = reinterpret_cast<Pointer>(function(name_, caller));
     return pointer_;
   }
-  int operator()(const void* caller, Arguments... arguments) noexcept {
+  int operator()(const void* caller, Arguments... arguments) {
     const Pointer pointer = resolved(caller);
     return pointer == nullptr ? kNoFunction : pointer(arguments...);
   }

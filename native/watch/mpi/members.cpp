@@ -2,8 +2,10 @@
 #include "watch/mpi/members.hpp"
 
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <shared_mutex>
 #include <unordered_map>
@@ -32,6 +34,11 @@ class Known {
       last = {handle, forgotten, &found(handle, find)};
     return *last.members;
   }
+  const Members* known(Handle handle) {
+    const std::shared_lock reading(lock_);
+    const auto found = known_.find(handle);
+    return found == known_.end() ? nullptr : found->second.get();
+  }
   void forget(Handle handle) {
     const std::unique_lock writing(lock_);
     known_.erase(handle);
@@ -41,11 +48,7 @@ class Known {
  private:
   template <class Find>
   const Members& found(Handle handle, Find find) {
-    {
-      const std::shared_lock reading(lock_);
-      const auto found = known_.find(handle);
-      if (found != known_.end()) return *found->second;
-    }
+    if (const Members* const members = known(handle)) return *members;
     auto made = std::make_unique<Members>(find(handle));
     const std::unique_lock writing(lock_);
     return *known_.emplace(handle, std::move(made)).first->second;
@@ -56,14 +59,14 @@ class Known {
   std::unordered_map<Handle, std::unique_ptr<Members>> known_;
 };
 
-// Never destroyed: calls may come at the very end of a process.
-Known& comms() {
-  static auto& known = *new Known;
+// Never destroyed: calls may come at the very end of a process. Null: there was no memory.
+Known* comms() noexcept {
+  static Known* const known = new (std::nothrow) Known;
   return known;
 }
 
-Known& windows() {
-  static auto& known = *new Known;
+Known* windows() noexcept {
+  static Known* const known = new (std::nothrow) Known;
   return known;
 }
 
@@ -84,6 +87,25 @@ std::vector<int> in_world(Handle group) {
   return found;
 }
 
+// Numbers of neighbours; 0 without a topology.
+void note_neighbours(Handle comm, Members& found) {
+  static Function<int(Handle, int*)> topology("PMPI_Topo_test"), dimensions("PMPI_Cartdim_get");
+  static Function<int(Handle, int, int*)> of_graph("PMPI_Graph_neighbors_count");
+  static Function<int(Handle, int*, int*, int*)> of_dist_graph("PMPI_Dist_graph_neighbors_count");
+  int kind = abi()->undefined, weighted = 0;
+  if (topology(nullptr, comm, &kind) != 0 || kind == abi()->undefined) return;
+  if (kind == abi()->cartesian) {
+    dimensions(nullptr, comm, &found.sources);
+    found.sources *= 2;
+    found.destinations = found.sources;
+  } else if (kind == abi()->graph) {
+    of_graph(nullptr, comm, found.own, &found.sources);
+    found.destinations = found.sources;
+  } else {
+    of_dist_graph(nullptr, comm, &found.sources, &found.destinations, &weighted);
+  }
+}
+
 Members members_of_comm(Handle comm) {
   static Function<int(Handle, int*)> inter("PMPI_Comm_test_inter"), rank("PMPI_Comm_rank"),
       size("PMPI_Comm_size"), remote_size("PMPI_Comm_remote_size");
@@ -93,8 +115,14 @@ Members members_of_comm(Handle comm) {
   int between = 0;
   inter(nullptr, comm, &between);
   rank(nullptr, comm, &found.own);
-  (between != 0 ? remote_size : size)(nullptr, comm, &found.count);
-  if (between != 0) found.own = -1;
+  size(nullptr, comm, &found.own_count);
+  found.count = found.own_count;
+  if (between == 0) {
+    note_neighbours(comm, found);
+  } else {
+    remote_size(nullptr, comm, &found.count);
+    found.own = -1;
+  }
   Handle group = 0;
   if (has_world() && (between != 0 ? remote_group : group_of)(nullptr, comm, &group) == 0) {
     found.in_world = in_world(group);
@@ -111,6 +139,7 @@ Members members_of_win(Handle window) {
   Handle group = 0;
   if (group_of(nullptr, window, &group) != 0) return found;
   size(nullptr, group, &found.count);
+  found.own_count = found.count;
   rank(nullptr, group, &found.own);
   if (has_world()) found.in_world = in_world(group);
   free_group(nullptr, &group);
@@ -118,10 +147,11 @@ Members members_of_win(Handle window) {
 }
 
 template <class Find>
-const Members& remembered(Known& known, Known::Last& last, Handle handle, Find find) noexcept {
+const Members& remembered(Known* known, Known::Last& last, Handle handle, Find find) noexcept {
+  if (known == nullptr) return kNobody;
   try {
-    return known.of(comparable(handle), last, find);
-  } catch (...) {  // no memory: the ranks stay unknown
+    return known->of(comparable(handle), last, find);
+  } catch (const std::bad_alloc&) {  // the ranks stay unknown; the end of a thread (pthread_cancel) passes on
     return kNobody;
   }
 }
@@ -140,12 +170,20 @@ const Members& members_of(Handle comm) noexcept {
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Known::Last last;
   return remembered(comms(), last, comm, members_of_comm);
 }
+const Members& members_known_of(Handle comm) noexcept {
+  const Members* const known = comms() == nullptr ? nullptr : comms()->known(comparable(comm));
+  return known == nullptr ? kNobody : *known;
+}
 const Members& members_of_window(Handle window) noexcept {
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Known::Last last;
   return remembered(windows(), last, window, members_of_win);
 }
-void forget(Handle comm) noexcept { comms().forget(comparable(comm)); }
-void forget_window(Handle window) noexcept { windows().forget(comparable(window)); }
+void forget(Handle comm) noexcept {
+  if (Known* const known = comms()) known->forget(comparable(comm));
+}
+void forget_window(Handle window) noexcept {
+  if (Known* const known = windows()) known->forget(comparable(window));
+}
 
 std::int64_t type_bytes(Handle type) noexcept {
   static Function<int(Handle, int*)> size("PMPI_Type_size");
@@ -156,17 +194,34 @@ std::int64_t type_bytes(Handle type) noexcept {
   return long_size(nullptr, type, &many) == 0 && many > 0 ? many : 0;
 }
 
-std::int64_t received(const void* status, Handle type) noexcept {
+// Both libraries divide the bytes that arrived by the size of the type, so that the receive's own type, which
+// the program may have freed, is not needed.
+std::int64_t arrived_bytes(const void* status) noexcept {
   static Function<int(const void*, Handle, int*)> count_of("PMPI_Get_count");
-  int count = 0;
-  if (count_of(nullptr, status, type, &count) == 0 && count >= 0) return count;
-  return -1;
+  static Function<int(const void*, Handle, Count*)> elements_of("PMPI_Get_elements_x");
+  int bytes = 0;
+  if (count_of(nullptr, status, abi()->byte, &bytes) == 0 && bytes >= 0) return bytes;
+  Count many = -1;  // more than an int holds
+  return elements_of(nullptr, status, abi()->byte, &many) == 0 ? many : -1;
 }
 
-void note_world() noexcept {
-  if (!has_world()) return;
+int source_in(const void* status) noexcept {
+  int source = -1;
+  std::memcpy(&source, static_cast<const char*>(status) + abi()->source_offset, sizeof source);
+  return source;
+}
+
+bool is_cancelled(const void* status) noexcept {
+  static Function<int(const void*, int*)> ask("PMPI_Test_cancelled");
+  int flag = 0;
+  return ask(nullptr, status, &flag) == 0 && flag != 0;
+}
+
+int note_world() noexcept {
+  if (!has_world()) return 0;
   const Members& world = members_of(abi()->world);
   note_rank(world.own, world.count);
+  return world.count;
 }
 
 }  // namespace byteways::watch::mpi

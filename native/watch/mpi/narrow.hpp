@@ -4,13 +4,13 @@
 #pragma once
 #include <climits>
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 
 #include "watch/mpi/library.hpp"
-#include "watch/mpi/members.hpp"
 
 namespace byteways::watch::mpi {
 
@@ -21,24 +21,35 @@ template <class Argument>
 using Narrowed = std::conditional_t<!kIsLarge<Argument>, Argument,
                                     std::conditional_t<std::is_pointer_v<Argument>, const int*, int>>;
 
-// Narrows counts, and lists of one number for each rank. What a nonblocking call reads must outlive it, and
-// nothing says here when it ends: its lists stay.
+// How many numbers the lists of a call have: those of what a rank gives, and those behind the buffer for what
+// it gets. 0: MPI reads no such list on this rank, and its argument may be anything.
+struct Lists {
+  std::size_t given = 0, got = 0;
+};
+
+// Narrows counts and lists. What a nonblocking call reads must outlive it, and nothing says here when it
+// ends: its lists stay.
 class Narrowing {
  public:
-  explicit Narrowing(Handle comm) noexcept : comm_(comm) {}
+  Narrowing(const Lists& lists, bool stays) noexcept : lists_(lists), stays_(stays) {}
   bool fits() const noexcept { return fits_; }
+  void keep() noexcept {
+    for (auto& list : made_)
+      if (stays_) list.release();
+  }
 
   template <class Argument>
   Narrowed<Argument> operator()(Argument argument) noexcept {
     if constexpr (!kIsLarge<Argument>) {
+      if constexpr (std::is_same_v<Argument, void*>) behind_buffer_ = true;
       return argument;
     } else if constexpr (std::is_pointer_v<Argument>) {
-      if (argument == nullptr) return nullptr;
-      const auto ranks = static_cast<std::size_t>(members_of(comm_).count);
-      auto* const list = new (std::nothrow) int[ranks + 1];
-      for (std::size_t rank = 0; list != nullptr && rank < ranks; ++rank) list[rank] = number(argument[rank]);
+      const std::size_t numbers = behind_buffer_ ? lists_.got : lists_.given;
+      auto& list = made_[used_++];
+      list.reset(new (std::nothrow) int[numbers + 1]{});
       fits_ = fits_ && list != nullptr;
-      return list;
+      for (std::size_t at = 0; fits_ && at < numbers; ++at) list[at] = number(argument[at]);
+      return list.get();
     } else {
       return number(argument);
     }
@@ -50,23 +61,17 @@ class Narrowing {
     if (value > INT_MAX || value < INT_MIN) fits_ = false;
     return static_cast<int>(value);
   }
-  Handle comm_;
-  bool fits_ = true;
+  static constexpr std::size_t kMostLists = 4;  // of MPI_Alltoallv: counts and places on both sides
+
+  const Lists lists_;
+  const bool stays_;
+  bool fits_ = true, behind_buffer_ = false;
+  std::unique_ptr<int[]> made_[kMostLists];
+  std::size_t used_ = 0;
 };
 
-// The communicator of a call: its last handle.
-template <class... Arguments>
-Handle last_handle(Arguments... arguments) noexcept {
-  Handle last = 0;
-  const auto look = [&](auto argument) {
-    if constexpr (std::is_same_v<decltype(argument), Handle>) last = argument;
-  };
-  (look(arguments), ...);
-  return last;
-}
-
-template <class... Arguments>
-int call_narrowed(const char* large_name, const void* caller, Arguments... arguments) noexcept {
+template <class MakeLists, class... Arguments>
+int call_narrowed(const char* large_name, MakeLists lists, const void* caller, Arguments... arguments) {
   using Pointer = int (*)(Narrowed<Arguments>...);
   std::string_view name(large_name);
   name.remove_suffix(2);  // _c
@@ -75,9 +80,12 @@ int call_narrowed(const char* large_name, const void* caller, Arguments... argum
   const auto pointer = reinterpret_cast<Pointer>(function(small, caller));
   if (pointer == nullptr) return kNoFunction;
   find_library(caller);
-  Narrowing narrow(last_handle(arguments...));
-  const std::tuple<Narrowed<Arguments>...> narrowed{narrow(arguments)...};
-  return narrow.fits() ? std::apply(pointer, narrowed) : kBadCount;
+  const bool stays = name.find("MPI_I") != name.npos || name.ends_with("_init");
+  Narrowing narrow(lists(), stays);
+  const std::tuple<Narrowed<Arguments>...> narrowed{narrow(arguments)...};  // braces: from left to right
+  if (!narrow.fits()) return kBadCount;
+  narrow.keep();
+  return std::apply(pointer, narrowed);
 }
 
 }  // namespace byteways::watch::mpi

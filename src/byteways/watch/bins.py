@@ -7,9 +7,11 @@ sizes of new ones wider, to powers of two; counts and bytes stay exact.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+
+from byteways.quantities import QUANTITIES
 
 #: Bins of one process and collector; more sizes than that share bins.
 MOST_BINS = 4096
@@ -17,6 +19,9 @@ MOST_BINS = 4096
 MOST_INTERVALS = 1024
 #: Length of the intervals of a program that ends within a second, in ns.
 FIRST_INTERVAL_NS = 1_000_000
+
+#: Numbers that a collector sums up. A snapshot with one beyond is damaged: it is named and not read.
+Sum = Annotated[int, msgspec.Meta(ge=0, le=int(QUANTITIES["bytes"].most))]
 
 What = Literal[
     "copy",  # of memory, by a call: GPU copies, memcpy
@@ -31,6 +36,8 @@ What = Literal[
     "migration",  # of managed memory, by the driver
     "fault",  # of managed memory; no bytes
     "link",  # bytes that a link's counters saw, whoever moved them
+    "start",  # start and end of a library such as MPI; no bytes
+    "other",  # a call that communicates and is not interpreted; no bytes that are known
 ]
 
 
@@ -47,20 +54,20 @@ class Bin(msgspec.Struct, frozen=True, omit_defaults=True):
 
     what: What
     method: str  # the call as the program's library names it: cuMemcpyHtoDAsync, MPI_Send, ncclAllReduce
-    count: int
-    bytes: int  # sum over the operations; of a collective as sizes of suites: exchanged blocks together
-    size_from: int  # least size of one operation in bytes
-    size_to: int  # greatest size; equal to the least while there are bins enough
+    count: Sum
+    bytes: Sum  # sum over the operations; of a collective as sizes of suites: exchanged blocks together
+    size_from: Sum  # least size of one operation in bytes
+    size_to: Sum  # greatest size; equal to the least while there are bins enough
     sized: bool = True  # False: what observed the operations does not know their sizes; the three above are 0
     process: int = 0  # index in Watched.processes
     source: End = End()
     destination: End = End()
-    ranks: int | None = None  # of the communicator of a collective
+    ranks: Sum | None = None  # of the communicator of a collective
     site: str | None = None  # name of the module (executable or library) that called
-    time_ns: int | None = None  # on the device where a device does it; else of the call
-    call_ns: int | None = None  # the caller spent in the call
-    waiting_ns: int | None = None  # of it, waiting for others
-    overlap_ns: int | None = None  # of time_ns, while kernels ran on a device of the operation
+    time_ns: Sum | None = None  # on the device where a device does it; else of the call
+    call_ns: Sum | None = None  # the caller spent in the call
+    waiting_ns: Sum | None = None  # of it, waiting for others
+    overlap_ns: Sum | None = None  # of time_ns, while kernels ran on a device of the operation
     detail: dict[
         str, str | int
     ] = {}  # what the library says more: algorithm, protocol, channels, asynchronous
@@ -73,11 +80,11 @@ class Process(msgspec.Struct, frozen=True, omit_defaults=True):
     host: str
     program: str  # name of the executable
     rank: int | None = None  # in the world's communicator; None: no MPI
-    ranks: int | None = None  # of the world's communicator
+    ranks: Sum | None = None  # of the world's communicator
     collectors: list[str] = []  # what watched it: mpi, cuda, nccl, hip, memcpy
-    duration_ns: int | None = None  # from its first operation to its last snapshot
+    duration_ns: Sum | None = None  # from its first operation to its last snapshot
     ended: bool = True  # False: killed or still running, the last snapshot is what it left
-    lost: int = 0  # operations that a collector could not record
+    lost: Sum = 0  # operations that a collector could not record
     failures: list[str] = []  # why a collector could not watch: codes of problems.py
 
 
@@ -86,7 +93,7 @@ class Series(msgspec.Struct, frozen=True):
 
     what: What
     process: int
-    bytes: list[int]
+    bytes: list[Sum]
 
 
 class TimeLine(msgspec.Struct, frozen=True):

@@ -12,13 +12,20 @@ from pathlib import Path
 
 from byteways.errors import BytewaysError
 from byteways.plan.spelling import closest
-from byteways.watch.launching import WatchLaunch
+from byteways.watch.launching import (
+    LOADING_VARIABLES,
+    MEMORY_COLLECTOR,
+    OWN_VARIABLES,
+    PRELOAD_VARIABLE,
+    SEPARATORS,
+    WatchLaunch,
+    preloaded,
+)
 
 #: Kinds of memory for large allocations, of native/watch/allocations.
 TRIED_MEMORY = ("pinned", "registered", "managed", "hugepage")
 #: Read by native/watch/allocations: the kind, and the size in bytes from which on an allocation is changed.
 TRIED_MEMORY_VARIABLE, THRESHOLD_VARIABLE = "BYTEWAYS_WATCH_MEMORY", "BYTEWAYS_WATCH_THRESHOLD"
-MEMORY_LIBRARY = "byteways_watch_memory.so"
 #: Large copies of PyTorch by a copy plan, and the variable with its file that watch/hook reads.
 COPIES, COPIES_VARIABLE = "copies", "BYTEWAYS_WATCH_COPIES"
 #: What Python loads at its start, in place of a sitecustomize of the user, which it loads in turn.
@@ -60,10 +67,7 @@ class ProgramChange:
             launch.collectors.append(COPIES)
         if not self.memory:
             return
-        preloaded = launch.environment.get("LD_PRELOAD", "")
-        launch.environment["LD_PRELOAD"] = ":".join(
-            filter(None, (preloaded, str(libraries / MEMORY_LIBRARY)))
-        )
+        launch.preload([preloaded(libraries, MEMORY_COLLECTOR)])
         launch.environment[TRIED_MEMORY_VARIABLE] = self.memory
         launch.environment[THRESHOLD_VARIABLE] = str(threshold)
         launch.collectors.append("memory")
@@ -88,15 +92,40 @@ def changes_of(
         variable, equals, values = text.partition("=")
         if not equals or not variable.replace("_", "").isalnum():
             raise BytewaysError(f"'{text}' sets no variable", hint="--set NCCL_ALGO=Ring,Tree")
+        _check_variable(variable)
         found += [
             ProgramChange(f"{variable}={value}", {variable: value})
             for value in (one.replace(r"\,", ",") for one in _COMMA.split(values))
         ]
+        if variable == PRELOAD_VARIABLE:
+            _check_preloaded(found)
     found += [_tried(word, plan) for word in tried]
     names = [one.name for one in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise BytewaysError(f"{twice} is to be tried twice", hint="name it once")
     return found
+
+
+def _check_variable(variable: str) -> None:
+    """Raises BytewaysError for a variable by which the program loads the collectors."""
+    if variable in LOADING_VARIABLES or variable.startswith(OWN_VARIABLES):
+        raise BytewaysError(
+            f"--set cannot change {variable}",
+            cause="watch sets it itself, so that the program loads the collectors",
+            hint="try another variable; LD_PRELOAD may have further libraries",
+        )
+
+
+def _check_preloaded(changes: Sequence[ProgramChange]) -> None:
+    """Raises BytewaysError for a library that is not there: the linker would start the program without it."""
+    for change in changes:
+        for name in SEPARATORS.split(change.variables.get(PRELOAD_VARIABLE, "")):
+            if os.sep in name and not Path(name).is_file():
+                raise BytewaysError(
+                    f"--set {PRELOAD_VARIABLE}: there is no file {name}",
+                    cause="the dynamic linker would leave it out and start the program",
+                    hint="name the file of a shared library",
+                )
 
 
 def _tried(word: str, plan: Path | None) -> ProgramChange:

@@ -7,6 +7,7 @@ is a problem with its name.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from byteways.errors import BytewaysError
 from byteways.files import MOST_MANIFEST_BYTES, read_bytes
 from byteways.json_text import json_text
 from byteways.system_errors import unusable
-from byteways.watch.bins import FIRST_INTERVAL_NS, Bin, Process, Series, TimeLine, Watched
+from byteways.watch.bins import FIRST_INTERVAL_NS, Bin, Process, Series, Sum, TimeLine, Watched
 from byteways.watch.problems import Problem
 from byteways.writing import write
 
@@ -27,6 +28,10 @@ WATCH_MANIFEST = "watch.json"
 PROCESSES = "processes"
 #: Of what this version writes and reads; a snapshot has the same number.
 WATCH_SCHEMA = 1
+#: A code that one problem has for all processes.
+_WRONG_LAUNCHER = "wrong-launcher"
+#: Calls that are named of those that were not understood.
+_MOST_NAMES = 4
 #: A snapshot of the most bins has 2 MB.
 MOST_SNAPSHOT_BYTES = 16 << 20
 
@@ -36,8 +41,8 @@ class LinkBytes(msgspec.Struct, frozen=True):
 
     device: str
     link: str  # nvlink: all its links to other GPUs; pcie
-    sent_bytes: int | None  # None: the driver has no such counter
-    received_bytes: int | None
+    sent_bytes: Sum | None  # None: the driver has no such counter
+    received_bytes: Sum | None
     from_ns: int  # of the first reading, since the command's start
     to_ns: int  # of the last
 
@@ -51,7 +56,7 @@ class WatchManifest(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     started_at: str  # UTC, ISO 8601
     options: dict[str, str | int | bool] = {}
-    duration_ns: int | None = None  # None: it still runs, or `byteways watch` was killed
+    duration_ns: Sum | None = None  # None: it still runs, or `byteways watch` was killed
     exit_status: int | None = None  # of the command; None if a signal ended it
     signal: int | None = None  # that ended the command
     processes: list[str] = []  # files of snapshots
@@ -152,6 +157,7 @@ def read_snapshots(files: Sequence[Path]) -> tuple[Watched, list[Problem]]:
         else:
             problems.append(Problem("unreadable-time-line", file.name))
     problems += _of_processes(processes)
+    problems += _not_understood(bins)
     if not snapshots and not problems:
         problems.append(Problem("no-snapshots"))
     return Watched(processes, bins, _one_line(lines)), problems
@@ -197,8 +203,25 @@ def _of_processes(processes: Sequence[Process]) -> Iterator[Problem]:
         yield Problem("not-ended", f"{cut} of {len(processes)} processes")
     if lost := sum(one.lost for one in processes):
         yield Problem("lost", f"{lost:,}")
+    if alone := sum(_WRONG_LAUNCHER in one.failures for one in processes):
+        yield Problem(_WRONG_LAUNCHER, str(alone))
     for process in processes:
-        yield from (Problem(code, f"{process.program} ({process.pid})") for code in process.failures)
+        codes = (code for code in process.failures if code != _WRONG_LAUNCHER)
+        yield from (Problem(code, f"{process.program} ({process.pid})") for code in codes)
+
+
+def _not_understood(bins: Sequence[Bin]) -> Iterator[Problem]:
+    """Yields the calls that were seen and that no row of bytes stands for, the most frequent first."""
+    calls = Counter[str]()
+    for one in bins:
+        if one.what == "other":
+            calls[one.method] += one.count
+    if calls:
+        names = ", ".join(name for name, _ in calls.most_common(_MOST_NAMES))
+        more = ", …" if len(calls) > _MOST_NAMES else ""
+        kinds = f"{len(calls)} kind{'s' * (len(calls) != 1)}"
+        number = calls.total()
+        yield Problem("not-understood", f"{number:,} call{'s' * (number != 1)} of {kinds} ({names}{more})")
 
 
 def _is_usable(line: TimeLine) -> bool:

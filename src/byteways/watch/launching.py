@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from byteways.errors import BytewaysError
+from byteways.private_folder import private_folder
 from byteways.watch.elf import obstacle
 from byteways.watch.problems import Problem
 
@@ -23,15 +26,31 @@ _INJECTION = "CUDA_INJECTION64_PATH"
 _PLUGIN = "NCCL_PROFILER_PLUGIN"
 #: By which HIP's runtime loads tools of rocprofiler-sdk, several beside each other (rocprofiler-register).
 _TOOLS = "ROCP_TOOL_LIBRARIES"
+#: Variables by which a program loads the collectors: they have no other value while it is watched.
+LOADING_VARIABLES = (_INJECTION, _PLUGIN, _TOOLS)
+#: How the names of byteways' own variables begin.
+OWN_VARIABLES = FOLDER_VARIABLE
 #: The libraries beside the native core.
 MPI_COLLECTOR = "byteways_watch_mpi.so"
 MEMCPY_COLLECTOR = "byteways_watch_memcpy.so"
 GPU_COLLECTOR = "byteways_watch.so"
+MEMORY_COLLECTOR = "byteways_watch_memory.so"
+COLLECTORS = (MPI_COLLECTOR, MEMCPY_COLLECTOR, GPU_COLLECTOR, MEMORY_COLLECTOR)
 
+PRELOAD_VARIABLE = "LD_PRELOAD"
 #: What LD_PRELOAD splits its value at (ld.so(8)).
-_SEPARATORS = re.compile(r"[ :]")
+SEPARATORS = re.compile(r"[ :]")
+#: Sanitizers of compilers, which end a program where another library comes before them.
+_SANITIZER = re.compile(r"^lib(clang_rt\.)?[a-z]*san[.-]")
 #: What rocprofiler-register splits the names of tools at.
 _TOOL_SEPARATORS = re.compile(r"[ :,]")
+#: What no path in a variable may have: the above, and the beginning of a word that ld.so replaces.
+_UNUSABLE = re.compile(r"[\s:,$]")
+#: Beside the collectors: what is preloaded, below the word that glibc's loader puts in place of $PLATFORM.
+#: Another C library knows no such word, and passes over a file that is not there (CMakeLists.txt).
+_PRELOADED, _LOADER = "preload", "$PLATFORM"
+#: A link in a watch's folder, while the program runs.
+_LINK = "libraries"
 
 
 @dataclass
@@ -41,6 +60,46 @@ class WatchLaunch:
     environment: dict[str, str]
     collectors: list[str] = field(default_factory=list)  # that may watch it: mpi …
     problems: list[Problem] = field(default_factory=list)
+    loads_libraries: bool = True  # whether the program can be started with libraries of ours
+
+    def preload(self, added: Sequence[Path]) -> None:
+        """Adds libraries before those that the user preloads, which may hide calls from what comes later."""
+        if not self.loads_libraries:
+            return
+        before = [name for name in SEPARATORS.split(self.environment.get(PRELOAD_VARIABLE, "")) if name]
+        first = [name for name in before if _SANITIZER.search(Path(name).name)]
+        new = [str(path) for path in added if str(path) not in before]
+        rest = [name for name in before if name not in first]
+        self.environment[PRELOAD_VARIABLE] = ":".join([*first, *new, *rest])
+
+
+def preloaded(libraries: Path, name: str) -> Path:
+    """Returns the path by which LD_PRELOAD names a collector."""
+    return libraries / _PRELOADED / _LOADER / name if (libraries / _PRELOADED).is_dir() else libraries / name
+
+
+@contextmanager
+def usable_libraries(libraries: Path, folder: Path) -> Iterator[Path]:
+    """Provides a path of the collectors that variables can have, while a program runs; else theirs.
+
+    Args:
+        libraries: Where the collectors are.
+        folder: The absolute folder of the snapshots, which other hosts reach as well.
+    """
+    if not _UNUSABLE.search(str(libraries)):
+        yield libraries
+        return
+    with ExitStack() as made:
+        link = folder / _LINK
+        try:
+            if _UNUSABLE.search(str(folder)):
+                link = made.enter_context(private_folder()) / _LINK  # of this host alone
+            link.symlink_to(libraries)
+        except (OSError, BytewaysError):  # a full disk
+            link = libraries
+        else:
+            made.callback(link.unlink, missing_ok=True)
+        yield link
 
 
 def watch_launch(
@@ -68,13 +127,13 @@ def watch_launch(
         launch.problems.append(Problem("nested-watch", outer))
     launch.environment |= {FOLDER_VARIABLE: str(folder), START_VARIABLE: str(start_ns)}
     launch.environment.pop(MEMCPY_VARIABLE, None)  # of an outer watch
-    added = [libraries / MPI_COLLECTOR]
+    added = [MPI_COLLECTOR]
     launch.collectors += ["mpi"]
     if memcpy_bytes is not None:
-        added.append(libraries / MEMCPY_COLLECTOR)
+        added.append(MEMCPY_COLLECTOR)
         launch.environment[MEMCPY_VARIABLE] = str(memcpy_bytes)
         launch.collectors += ["memcpy"]
-    _preload(launch, program, added)
+    _preload(launch, program, libraries, added)
     _inject(launch, libraries / GPU_COLLECTOR, cupti)
     return launch
 
@@ -99,16 +158,15 @@ def _inject(launch: WatchLaunch, library: Path, cupti: Sequence[Path]) -> None:
         launch.collectors.append("hip")
 
 
-def _preload(launch: WatchLaunch, program: Path, added: list[Path]) -> None:
+def _preload(launch: WatchLaunch, program: Path, libraries: Path, names: Sequence[str]) -> None:
     """Adds libraries to those that the user preloads, where the linker can load them."""
+    added = [preloaded(libraries, name) for name in names]
     if found := obstacle(program):
+        # Whatever such a program starts may be watched.
         launch.problems.append(found)
-        # Whatever such a program starts may be watched; one of another C library would not start.
-        if found.code in ("other-c-library", "other-architecture"):
-            return
-    if any(_SEPARATORS.search(str(path)) for path in added):
-        launch.problems.append(Problem("unusable-path", str(added[0].parent)))
-        return
-    before = [name for name in _SEPARATORS.split(launch.environment.get("LD_PRELOAD", "")) if name]
-    after = [str(path) for path in added if str(path) not in before]
-    launch.environment["LD_PRELOAD"] = ":".join([*before, *after])
+        if found.code in ("other-c-library", "other-architecture") and _LOADER not in str(added[0]):
+            launch.loads_libraries = False  # one of another C library would not start
+    if launch.loads_libraries and any(SEPARATORS.search(str(path)) for path in added):
+        launch.problems.append(Problem("unusable-path", str(libraries)))
+        launch.loads_libraries = False
+    launch.preload(added)

@@ -9,12 +9,13 @@ from dataclasses import replace
 from math import log2
 
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES
+from byteways.plan.option_set import NO_OPTIONS, OptionSet
 from byteways.plan.options import IN_PLACE, WINDOW
 from byteways.plan.question import PROCESS, RANKS, Question
 from byteways.watch.bins import Bin, End, Watched
 
 #: Kinds of operations that are no transfer between two ends.
-_NO_TRANSFER = ("synchronisation", "fault", "link", "set", "allocation", "release")
+_NO_TRANSFER = ("synchronisation", "fault", "link", "set", "allocation", "release", "start", "other")
 #: Memory of the host, whichever NUMA domain has it.
 _OF_HOST = ("pageable", "hugepage", "pinned", "registered")
 #: Questions of a suite: those with the longest times of a program.
@@ -22,8 +23,15 @@ MOST_QUESTIONS = 48
 #: Sizes of one kind of operation that are measured as they are; of more of them, powers of two, between which
 #: answers are interpolated.
 MOST_SIZES_ALIKE = 12
-#: Calls by which a process sends and receives at once; the first two may, with each other.
-_SENDS, _RECEIVES, _BOTH = ("MPI_I", "send"), ("MPI_I", "recv"), "MPI_Sendrecv"
+#: The call by which a process sends and receives at once.
+_BOTH = "MPI_Sendrecv"
+#: Kinds of operations that a wait is for, by what the collector says of its requests; of others, of which
+#: nothing is known, and of one-sided ones, the wait is no part of another call's time.
+_WAITED_FOR: Mapping[str | int, tuple[str, ...]] = {
+    "messages": ("message",),
+    "collectives": ("collective",),
+    "several": ("message", "collective"),
+}
 #: Calls that wait for requests, and the one that waits for all of them.
 _WAITS, _WAITS_FOR_ALL = ("MPI_Wait", "MPI_Test"), "MPI_Waitall"
 #: Messages that a run has in flight where nothing else is asked.
@@ -76,10 +84,10 @@ def questions_of(watched: Watched) -> list[Question]:
     return sorted(thinned, key=lambda question: -thinned[question])[:MOST_QUESTIONS]
 
 
-def own_options(watched: Watched) -> dict[Question, set[str]]:
+def own_options(watched: Watched) -> dict[Question, set[OptionSet]]:
     """Returns the options with which a program makes the calls of each question of questions_of()."""
     together, both = at_once(watched), exchanging(watched)
-    found: dict[Question, set[str]] = defaultdict(set)
+    found: dict[Question, set[OptionSet]] = defaultdict(set)
     for each in watched.bins:
         question, options = question_of(each, both), options_of(each, together)
         if isinstance(question, Question) and options:
@@ -95,12 +103,13 @@ def at_once(watched: Watched) -> dict[int, int]:
     unknown. Runs have MOST_AT_ONCE messages at once, if nothing else is asked.
     """
     sends, receives, waits = Counter[int](), Counter[int](), Counter[int]()
+    for_messages = [each for each in watched.bins if "message" in waited_for(each)]
+    for each in for_messages:
+        waits[each.process] += each.count
     for each in watched.bins:
-        if is_wait(each):
-            waits[each.process] += each.count
-        elif is_nonblocking(each) and each.what == "message":
-            (sends if _SENDS[1] in each.method else receives)[each.process] += each.count
-    others = {each.process for each in watched.bins if is_wait(each) and each.method != _WAITS_FOR_ALL}
+        if is_nonblocking(each) and each.what == "message":
+            (sends if _is_send(each) else receives)[each.process] += each.count
+    others = {each.process for each in for_messages if each.method != _WAITS_FOR_ALL}
     return {
         process: min(MOST_AT_ONCE, 1 << max(0, round(log2(count / waits[process]))))
         for process, count in (sends | receives).items()  # the greater one of each process
@@ -108,7 +117,7 @@ def at_once(watched: Watched) -> dict[int, int]:
     }
 
 
-def options_of(each: Bin, at_once: Mapping[int, int]) -> str:
+def options_of(each: Bin, at_once: Mapping[int, int]) -> OptionSet:
     """Returns the options with which suites measure such calls of MPI; empty: without, or that is unknown.
 
     Args:
@@ -117,12 +126,12 @@ def options_of(each: Bin, at_once: Mapping[int, int]) -> str:
     """
     if each.what == "collective":
         measured = is_in_place(each) and collective_of(each.method) in INTERFACES["mpi"].in_place
-        return f"{IN_PLACE.name}=yes" if measured else ""
+        return OptionSet({IN_PLACE.name: "yes"} if measured else {})
     if each.what != "message":
-        return ""
+        return NO_OPTIONS
     both = 1 if each.method.startswith(_BOTH) else None
     window = both or (at_once.get(each.process) if is_nonblocking(each) else None)
-    return f"{WINDOW.name}={window}" if window and window != MOST_AT_ONCE else ""
+    return OptionSet({WINDOW.name: window} if window and window != MOST_AT_ONCE else {})
 
 
 def _powers(size_bytes: int) -> set[int]:
@@ -133,35 +142,39 @@ def _powers(size_bytes: int) -> set[int]:
 def with_waits(watched: Watched, weight: Callable[[Bin], float]) -> list[float | None]:
     """Returns the time of each bin in ns, with what its process waited for requests of such calls.
 
+    A wait that is shared out has no time of its own left. One for requests that no bin stands for keeps it.
+
     Args:
         watched: What a program moved.
         weight: A bin's part of the time in MPI_Wait and its like, among the bins of its process whose
             operations are waited for so. Where it is 0 for all of them they share by the calls.
     """
-    waits: dict[int, float] = defaultdict(float)
-    shares: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for each in watched.bins:
-        if is_wait(each):
-            waits[each.process] += time_of(each) or 0.0
-        elif is_nonblocking(each):
-            shares[each.process][0] += weight(each)
-            shares[each.process][1] += each.count
-    times: list[float | None] = []
-    for each in watched.bins:
-        time_ns = time_of(each)
-        if is_nonblocking(each) and time_ns is not None:
-            weighed, calls = shares[each.process]
-            part = weight(each) / weighed if weighed else each.count / calls
-            time_ns += part * waits[each.process]
-        times.append(time_ns)
+    times = [time_of(each) for each in watched.bins]
+    begun: dict[int, list[int]] = defaultdict(list)  # places of bins, by process
+    for place, each in enumerate(watched.bins):
+        if is_nonblocking(each) and times[place] is not None:
+            begun[each.process].append(place)
+    waits: dict[tuple[int, tuple[str, ...]], float] = defaultdict(float)
+    for place, each in enumerate(watched.bins):
+        kinds = waited_for(each)
+        if any(watched.bins[one].what in kinds for one in begun[each.process]):
+            waits[each.process, kinds] += times[place] or 0.0
+            times[place] = 0.0
+    for (process, kinds), waited_ns in waits.items():
+        sharing = [place for place in begun[process] if watched.bins[place].what in kinds]
+        weights = [weight(watched.bins[place]) for place in sharing]
+        if not any(weights):
+            weights = [float(watched.bins[place].count) for place in sharing]
+        for place, part in zip(sharing, weights, strict=True):
+            times[place] = (times[place] or 0.0) + waited_ns * part / sum(weights)
     return times
 
 
 def exchanging(watched: Watched) -> frozenset[int]:
     """Returns the processes that send and receive by calls that return at once, and wait for both."""
+    messages = [each for each in watched.bins if is_nonblocking(each) and each.what == "message"]
     sending, receiving = (
-        {each.process for each in watched.bins if each.method.startswith(start) and word in each.method}
-        for start, word in (_SENDS, _RECEIVES)
+        {each.process for each in messages if _is_send(each) == sends} for sends in (True, False)
     )
     return frozenset(sending & receiving)
 
@@ -177,13 +190,29 @@ def is_in_place(each: Bin) -> bool:
 
 
 def is_nonblocking(each: Bin) -> bool:
-    """Whether what it does ends in a call that waits for its request."""
-    return each.what in ("message", "collective") and each.method.startswith("MPI_I")
+    """Whether what it does ends in a call that waits for its request; persistent requests are `…_init`."""
+    begun = each.method.startswith("MPI_I") or (
+        each.method.startswith("MPI_") and each.method.endswith("_init")
+    )
+    return begun and each.what in ("message", "collective")
 
 
 def is_wait(each: Bin) -> bool:
     """Whether it waits for requests of MPI."""
     return each.what == "synchronisation" and each.method.startswith(_WAITS)
+
+
+def waited_for(each: Bin) -> tuple[str, ...]:
+    """Returns the kinds of operations whose requests a call waits for; empty: it is no wait, or for none.
+
+    Traces do not say what a wait is for: it may be for all that is begun.
+    """
+    return _WAITED_FOR.get(each.detail.get("requests", "several"), ()) if is_wait(each) else ()
+
+
+def _is_send(each: Bin) -> bool:
+    """Whether messages of a bin are sent, not received, by its process."""
+    return each.detail.get("direction", "send" if "send" in each.method.casefold() else "receive") == "send"
 
 
 def time_of(each: Bin) -> float | None:
@@ -215,7 +244,7 @@ def may_alter(variables: Iterable[str], interface: str) -> bool:
 
 def collective_of(method: str) -> str:
     """Returns the pattern of a collective's call, such as `MPI_Ireduce_scatter`; empty: none."""
-    name = re.sub("^(?:mpi_i?|nccl)|[_-]", "", method.casefold())
+    name = re.sub("^(?:mpi_i?|nccl)|_init$|[_-]", "", method.casefold())
     return next((one for one in COLLECTIVES if one.replace("-", "") == name), "")
 
 

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 import msgspec
 
 from byteways.imported.reader import UnreadPlace
+from byteways.quantities import mistake_in_quantity, quantity_or_none
 from byteways.watch.bins import Bin, End, Process, Watched, What
 from byteways.watch.traces.overlap import BusyDevices
 from byteways.watch.traces.thinning import BinTable, TimeLineThinner, joined_lines
 
 #: Mistakes that are named; the rest are counted.
 MOST_NAMED_MISTAKES = 100
-#: No operation is larger and no clock shows more, in bytes and in ns: sums of 10^6 such still fit 128 bits.
-_MOST_SIZE = 1 << 60
-_MOST_TIME = 1 << 62
 #: Behind the name of a device: its kernels of collectives.
 _OF_COLLECTIVES = "/collectives"
 #: Whether size, time, time in the call, waiting and overlap are known.
@@ -222,22 +220,22 @@ def _order(one: Bin) -> tuple[object, ...]:
 
 def _wrong(operation: TracedOperation) -> str:
     """Returns what is impossible about an operation; empty: nothing."""
-    size = operation.size
-    if size is not None and not 0 <= size < _MOST_SIZE:
-        return f"{size!s:.24} bytes are not a size"
-    if not 1 <= operation.count < _MOST_SIZE:
-        return f"{operation.count} is not a count"
-    for time in (operation.time_ns, operation.call_ns, operation.waiting_ns):
-        if time is not None and not 0 <= time < _MOST_TIME:
-            return f"{time!s:.24} ns are not a duration"
-    if operation.begin_ns is not None and not 0 <= operation.begin_ns < _MOST_TIME:
-        return f"{operation.begin_ns!s:.24} ns are not a time"
+    for value, kind in (
+        (operation.size, "size"),
+        (operation.count or -1, "count"),
+        (operation.time_ns, "time"),
+        (operation.call_ns, "time"),
+        (operation.waiting_ns, "time"),
+        (operation.begin_ns, "moment"),
+    ):
+        if value is not None and (wrong := mistake_in_quantity(value, kind)):
+            return f"'{value!s:.24}' {wrong}"
     return ""
 
 
 def _wrong_interval(begin: object, end: object) -> str:
     for time in (begin, end):
-        if not isinstance(time, int) or not 0 <= time < _MOST_TIME:
+        if quantity_or_none(time, "moment") is None:
             return f"'{time!s:.40}' is not a time"
     return "" if begin <= end else "it ends before it begins"  # type: ignore[operator]
 

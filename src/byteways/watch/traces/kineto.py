@@ -9,6 +9,8 @@ PyTorch).
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from byteways.watch.traces.collectives import (
     kernel_collective,
     size_of_all_blocks,
 )
-from byteways.watch.traces.content import document_of, json_of
+from byteways.watch.traces.content import ElementsOfArray, json_of, without_infinities
 from byteways.watch.traces.memories import (
     copy_ends,
     direction_of,
@@ -69,16 +71,12 @@ class _Where(msgspec.Struct, gc=False):
     device: Any = None
 
 
-class _Trace(msgspec.Struct, gc=False):
-    traceEvents: list[_Event] | None = None  # noqa: N815 the format's name
+class _Rest(msgspec.Struct):
+    """A trace without its events."""
+
+    traceEvents: Any = None  # noqa: N815 the format's name
     distributedInfo: Any = None  # noqa: N815
-
-
-class _LooseTrace(msgspec.Struct):
-    """A trace with events that are no objects."""
-
-    traceEvents: list[msgspec.Raw] | None = None  # noqa: N815
-    distributedInfo: Any = None  # noqa: N815
+    deviceProperties: Any = None  # noqa: N815
 
 
 def is_kineto(head: bytes) -> bool:
@@ -94,77 +92,150 @@ def read_kineto(path: Path) -> TraceRead:
         OSError: It cannot be read.
         FormatError: It is no JSON, cut, too large, or has no events.
     """
-    content = document_of(path)
     found = TraceCollector(KINETO)
-    try:
-        trace = json_of(content, _Trace)
-        events, about = trace.traceEvents, trace.distributedInfo
-    except msgspec.ValidationError:
-        events, about = _loose_events(content, found)
-    if events is None:
-        raise FormatError(
-            "it has no list of 'traceEvents'", hint="export it again: profiler.export_chrome_trace(FILE)"
-        )
-    _Reader(found, about).read(events)
-    return found.read()
+    events = _Events(path, found)
+    reader = _Reader(found)
+    for index, event in events.of_first_pass():
+        reader.look_at(index, event)
+    rest = events.about()
+    reader.know(rest.distributedInfo)
+    for index, event in events.again():
+        reader.read(index, event)
+    return _with_listed_devices(found.read(), rest.deviceProperties, counts_all=reader.counts_all)
 
 
-def _loose_events(content: bytes, found: TraceCollector) -> tuple[list[_Event] | None, Any]:
-    """Returns the events of a trace of which some are no events: these are mistakes."""
-    try:
-        trace = json_of(content, _LooseTrace)
-    except msgspec.ValidationError as error:
-        raise FormatError(f"it has not the form of a trace: {error}") from error
-    events = []
-    for index, raw in enumerate(trace.traceEvents or ()):
+class _Events:
+    """The events of a trace, which are read twice: kernels and calls, then what needs them."""
+
+    def __init__(self, path: Path, found: TraceCollector) -> None:
+        self._found = found
+        self._first = True
+        self._index = 0  # of the first event of a part
+        self._elements = ElementsOfArray(path, "traceEvents", self._decoded)
+
+    def of_first_pass(self) -> Iterator[tuple[int, _Event]]:
+        """Yields events with their places; elements that are none become mistakes."""
+        yield from self._pass()
+        self._first = False
+
+    def again(self) -> Iterator[tuple[int, _Event]]:
+        """Yields them again."""
+        return self._pass()
+
+    def about(self) -> _Rest:
+        """Returns the trace without its events. Raises FormatError if the document is no trace."""
         try:
-            events.append(decoded(bytes(raw), _Event))
+            rest: _Rest = json_of(self._elements.rest, _Rest)
+        except msgspec.ValidationError as error:
+            raise FormatError(f"it has not the form of a trace: {error}") from error
+        if rest.traceEvents != []:
+            raise FormatError(
+                "it has no list of 'traceEvents'", hint="export it again: profiler.export_chrome_trace(FILE)"
+            )
+        return rest
+
+    def _pass(self) -> Iterator[tuple[int, _Event]]:
+        self._index = 0
+        for part in self._elements:
+            for index, event in enumerate(part, self._index):
+                if event is not None:
+                    yield index, event
+            self._index += len(part)
+
+    def _decoded(self, text: bytes) -> list[_Event | None]:
+        """Decodes a part. Raises ValueError if it is no JSON."""
+        try:
+            events: list[_Event | None] = _with_numbers(text, list[_Event])
+        except msgspec.ValidationError:
+            raws: list[msgspec.Raw] = _with_numbers(text, list[msgspec.Raw])
+            events = [self._event(number, raw) for number, raw in enumerate(raws)]
+        return events
+
+    def _event(self, number: int, raw: msgspec.Raw) -> _Event | None:
+        try:
+            event: _Event = decoded(bytes(raw), _Event)
+            return event
         except ValueError as error:
-            found.refuse(None, str(error), f"/traceEvents/{index}")
-    return events if trace.traceEvents is not None else None, trace.distributedInfo
+            if self._first:
+                self._found.refuse(None, str(error), f"/traceEvents/{self._index + number}")
+            return None
+
+
+def _with_numbers(text: bytes, kind: Any) -> Any:
+    """Decodes JSON, and numbers that it lacks as null. Raises ValueError."""
+    try:
+        return decoded(text, kind)
+    except msgspec.ValidationError:
+        raise
+    except ValueError:
+        if (without := without_infinities(text)) is None:
+            raise
+        return decoded(without, kind)
 
 
 class _Reader:
     """Reads the events of one process, kernels first."""
 
-    def __init__(self, found: TraceCollector, about: Any) -> None:
+    def __init__(self, found: TraceCollector) -> None:
         self.found = found
+        self.library = "nccl"
+        self.rank: int | None = None
+        self.process = 0
+        self.counts_all = False  # whether CPUs may be counted in numbers of devices: by ROCm's profiler
+        self.calls: dict[int, tuple[str, int]] = {}
+        self.sizes: dict[int, int] = {}  # that calls have, where the operations do not
+        self.comms: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+        self._program, self._pid = "", 0
+        self._has_collectives = False  # kernels of collectives
+        self._lacks_names = False  # some of them do not name their collective
+
+    def look_at(self, index: int, event: _Event) -> None:
+        """Takes an event in the first pass: kernels, and what operations have of others."""
+        category, name = event.cat, event.name
+        if event.ph == "M" and name == "process_name" and not self._program:
+            self._program, self._pid = _process_of(event)
+        if event.ph != "X" or not isinstance(name, str) or not isinstance(category, str):
+            return
+        if category in _KERNELS:
+            collective = kernel_collective(name) is not None
+            self._read_kernel(index, event, collective)
+            self._has_collectives = self._has_collectives or collective
+            if collective and b'"Collective name"' not in bytes(event.args):
+                self._lacks_names = True
+        elif name == _COMMS:
+            args = _object(event.args) or {}
+            if args.get("Collective name") not in (None, *_EMPTY) and "External id" in args:
+                self.comms[str(args["External id"])].append(args)
+        elif category in _CALLS:
+            self.counts_all = self.counts_all or name.startswith("hip")
+            self._note_call(index, event)
+            self._pid = event.pid if type(event.pid) is int and not self._pid else self._pid
+
+    def know(self, about: Any) -> None:
+        """Takes what the trace says of its process, after the first pass."""
         about = about if isinstance(about, dict) else {}
         self.library = "" if about.get("backend", "nccl") != "nccl" else "nccl"
         rank = about.get("rank")
         self.rank = rank if type(rank) is int and 0 <= rank < 1 << 31 else None
-        self.process = 0
-        self.calls: dict[int, tuple[str, int]] = {}
-        self.comms: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+        pid = self._pid if 0 <= self._pid < 1 << 31 else 0
+        self.process = self.found.process(pid, "", self._program, self.rank)
 
-    def read(self, events: list[_Event]) -> None:
-        """Reads all events."""
-        chosen: list[tuple[int, _Event, str]] = []
-        collectives: list[tuple[int, _Event]] = []
-        comms: list[tuple[int, _Event]] = []
-        program, pid = "", 0
-        for index, event in enumerate(events):
-            category, name = event.cat, event.name
-            if event.ph == "M" and name == "process_name" and not program:
-                program, pid = _process_of(event)
-            if event.ph != "X" or not isinstance(name, str) or not isinstance(category, str):
-                continue
-            if category in _KERNELS:
-                collective = kernel_collective(name) is not None
-                self._read_kernel(index, event, collective)
-                if collective:
-                    collectives.append((index, event))
-            elif category in _COPIES or category in _SETS:
-                chosen.append((index, event, "copy" if category in _COPIES else "set"))
-            elif name == _COMMS:
-                comms.append((index, event))
-            elif category in _CALLS:
-                self._note_call(index, event, chosen)
-                pid = event.pid if type(event.pid) is int and not pid else pid
-        self.process = self.found.process(pid if 0 <= pid < 1 << 31 else 0, "", program, self.rank)
-        for index, event, kind in chosen:
-            {"copy": self._read_copy, "set": self._read_set, "call": self._read_call}[kind](index, event)
-        self._read_collectives(collectives, comms)
+    def read(self, index: int, event: _Event) -> None:
+        """Takes an event in the second pass: operations."""
+        category, name = event.cat, event.name
+        if event.ph != "X" or not isinstance(name, str) or not isinstance(category, str):
+            return
+        if category in _COPIES:
+            self._read_copy(index, event)
+        elif category in _SETS:
+            self._read_set(index, event)
+        elif category in _KERNELS:
+            if kernel_collective(name) is not None:
+                self._read_collective(index, event)
+        elif name == _COMMS:
+            self._read_comms(index, event)
+        elif category in _CALLS and not moves_memory(name) and other_call(plain_call(name)):
+            self._read_call(index, event)
 
     def _refuse(self, index: int, what: str) -> None:
         self.found.refuse(None, what, f"/traceEvents/{index}")
@@ -174,13 +245,8 @@ class _Reader:
 
     def _args(self, index: int, event: _Event) -> dict[str, Any] | None:
         """Returns the arguments of an event; None, and a mistake, if they are no object."""
-        try:
-            args = json_of(bytes(event.args), Any)
-        except (FormatError, msgspec.ValidationError):
-            args = None
-        if not isinstance(args, dict):
+        if (args := _object(event.args)) is None:
             self._refuse(index, "its arguments are no object")
-            return None
         return args
 
     def _times(self, index: int, event: _Event) -> tuple[int, int] | None:
@@ -207,13 +273,14 @@ class _Reader:
             end = times[0] + times[1]
             self.found.kernel(device or _device(event.pid), times[0], end, collective=collective)
 
-    def _note_call(self, index: int, event: _Event, chosen: list[tuple[int, _Event, str]]) -> None:
+    def _note_call(self, index: int, event: _Event) -> None:
         if moves_memory(event.name):
-            correlation = (self._args(index, event) or {}).get("correlation")
+            args = self._args(index, event) or {}
+            correlation, size = args.get("correlation"), args.get("size")
             if type(correlation) is int and (times := self._times(index, event)):
                 self.calls[correlation] = (plain_call(event.name), times[1])
-        elif other_call(plain_call(event.name)):
-            chosen.append((index, event, "call"))
+                if type(size) is int:
+                    self.sizes[correlation] = size
 
     def _called(self, args: dict[str, Any], otherwise: str) -> tuple[str, int | None]:
         """Returns the call of an operation and the time in it; 0 for a further operation of one call."""
@@ -233,7 +300,9 @@ class _Reader:
         devices = (_device(args.get("fromDevice")) or own, _device(args.get("toDevice")) or own)
         source, destination = copy_ends(direction_of(event.name), memories, devices)
         call, call_ns = self._called(args, event.name.partition(" (")[0])
-        size = args.get("bytes", args.get("copy_bytes"))
+        correlation = args.get("correlation")
+        of_call = self.sizes.get(correlation) if isinstance(correlation, int) else None
+        size = args.get("bytes", args.get("copy_bytes", of_call))
         operation = TracedOperation(
             *("copy", call, size if type(size) is int else None, *times, self.process, source, destination),
             call_ns=call_ns,
@@ -271,26 +340,36 @@ class _Reader:
         )
         self._add(index, operation)
 
-    def _read_collectives(self, kernels: list[tuple[int, _Event]], comms: list[tuple[int, _Event]]) -> None:
-        """Reads collectives: kernels, which take the sizes of their calls; without kernels the calls."""
-        if not kernels:
-            for index, event in comms:
-                args = self._args(index, event) or {}
-                if args.get("Collective name") and (times := self._times(index, event)):
-                    self._add_collective(index, args, None, {}, (times[0], None), call_ns=times[1])
+    def _read_comms(self, index: int, event: _Event) -> None:
+        """Reads the call of a collective, where no kernels show it."""
+        if self._has_collectives:
             return
-        if any(b'"Collective name"' not in bytes(event.args) for _, event in kernels):
-            for index, event in comms:
-                args = self._args(index, event) or {}
-                if args.get("Collective name") not in (None, *_EMPTY) and "External id" in args:
-                    self.comms[str(args["External id"])].append(args)
-        for index, event in kernels:
-            own = self._args(index, event) or {}
-            calls = self.comms.get(str(own.get("External id"))) or [{}]
-            args = own if "Collective name" in own else {**own, **calls.pop(0)}
-            known = kernel_collective(event.name)
-            if known is not None and (times := self._times(index, event)):
-                self._add_collective(index, args, known[0], known[1], times)
+        args = self._args(index, event) or {}
+        if args.get("Collective name") and (times := self._times(index, event)):
+            self._add_collective(index, args, None, {}, (times[0], None), call_ns=times[1])
+
+    def _read_collective(self, index: int, event: _Event) -> None:
+        """Reads the kernel of a collective, which takes the size of its call."""
+        own = self._args(index, event) or {}
+        calls = (self.comms.get(str(own.get("External id"))) if self._lacks_names else None) or [{}]
+        args = own if "Collective name" in own else {**own, **calls.pop(0)}
+        known = kernel_collective(event.name)
+        if known is None or (times := self._times(index, event)) is None:
+            return
+        if known[0] is None and collective_of(str(args.get("Collective name", ""))) is None:
+            self._add_unnamed(index, event, own, times)
+        else:
+            self._add_collective(index, args, known[0], known[1], times)
+
+    def _add_unnamed(self, index: int, event: _Event, args: dict[str, Any], times: tuple[int, int]) -> None:
+        """Adds the kernel of a collective that nothing names, as RCCL has one for all, as its own method."""
+        device = _device(args.get("device")) or _device(event.pid)
+        end = End("device" if device else None, device)
+        method = event.name.partition("(")[0].strip()[:80]
+        operation = TracedOperation(
+            *("collective", method, None, *times, self.process, end), beside_kernels=True
+        )
+        self._add(index, operation)
 
     def _add_collective(
         self,
@@ -301,8 +380,12 @@ class _Reader:
         times: tuple[int, int | None],
         call_ns: int | None = None,
     ) -> None:
-        call = collective_of(str(args.get("Collective name", ""))) or name
-        if call is None or args.get("Collective name") in _EMPTY:
+        called = str(args.get("Collective name", ""))
+        call = collective_of(called) or name
+        if called in _EMPTY:
+            return
+        if call is None:
+            self._refuse(index, f"its collective '{called[:40]}' is not known")
             return
         message = call in ("Send", "Recv", "SendRecv")
         source, destination = self._ends(args, call)
@@ -329,6 +412,45 @@ class _Reader:
         if call == "Send" and source is None:
             source = self.rank
         return End(memory, device, source), End(rank=destination)
+
+
+def _object(text: msgspec.Raw) -> dict[str, Any] | None:
+    """Returns an object; None: it is none."""
+    try:
+        found = json_of(bytes(text), Any)
+    except (FormatError, msgspec.ValidationError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _with_listed_devices(read: TraceRead, listed: Any, *, counts_all: bool) -> TraceRead:
+    """Returns a trace with devices as the file lists them.
+
+    ROCm's profiler numbers CPUs and GPUs together: gpu9 may be the only GPU of the list, whose number is 0.
+    Where the numbers do not decide which GPU of the list it was, the device is unknown.
+
+    Args:
+        read: With devices as events number them.
+        listed: The list of the file.
+        counts_all: Whether numbers may count CPUs.
+    """
+    rows = listed if isinstance(listed, list) else []
+    known = sorted({row["id"] for row in rows if isinstance(row, dict) and type(row.get("id")) is int})
+    ends = {end.device for one in read.watched.bins for end in (one.source, one.destination)}
+    seen = sorted(int(device.removeprefix("gpu")) for device in ends if device)
+    if not known or seen == known or (not counts_all and {*seen} <= {*known}):
+        return read
+    numbers = dict(zip(seen, known, strict=True)) if len(seen) == len(known) else {}
+    names = {f"gpu{number}": f"gpu{numbers[number]}" if numbers else None for number in seen}
+
+    def renamed(end: End) -> End:
+        return end if end.device is None else msgspec.structs.replace(end, device=names[end.device])
+
+    bins = [
+        msgspec.structs.replace(one, source=renamed(one.source), destination=renamed(one.destination))
+        for one in read.watched.bins
+    ]
+    return replace(read, watched=msgspec.structs.replace(read.watched, bins=bins))
 
 
 def _size(args: dict[str, Any], call: str) -> int | None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable
+from heapq import merge
+from itertools import islice
+from operator import le
 
 
 class Cover:
@@ -60,4 +63,10 @@ class BusyDevices:
 
     def _cover(self, devices: tuple[str, ...]) -> Cover:
         found = [self._raw[device] for device in devices if device in self._raw]
-        return Cover(sorted(pair for each in found for pair in zip(*each, strict=True)))
+        return Cover(merge(*(_in_order(*each) for each in found)))
+
+
+def _in_order(begins: array[int], ends: array[int]) -> Iterable[tuple[int, int]]:
+    """Returns intervals sorted by their begins: most traces have them so, and they are not copied then."""
+    pairs = zip(begins, ends, strict=True)
+    return pairs if all(map(le, begins, islice(begins, 1, None))) else sorted(pairs)

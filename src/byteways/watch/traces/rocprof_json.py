@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from byteways.quantities import quantity_or_none
 from byteways.topology.foreign_text import FormatError
 from byteways.watch.bins import End
 from byteways.watch.traces.agents import Agents
@@ -110,7 +111,7 @@ def _read_tool(found: TraceCollector, index: int, tool: _Tool) -> None:
         if not _are_times(found, times, where):
             continue
         direction = _DIRECTIONS.get(copy.operation) if type(copy.operation) is int else None
-        if type(copy.bytes) is not int or not 0 <= copy.bytes < 1 << 60:
+        if (size := quantity_or_none(copy.bytes, "size")) is None:
             found.refuse(None, f"its bytes {copy.bytes!s:.30} are not a size", where)
             continue
         ends = (devices.get(_key(copy.src_agent_id)), devices.get(_key(copy.dst_agent_id)))
@@ -118,7 +119,7 @@ def _read_tool(found: TraceCollector, index: int, tool: _Tool) -> None:
         method = "hsa_amd_memory_async_copy"
         begin, time = times[0], times[1] - times[0]
         ends_of = (process, source, destination)
-        found.add(TracedOperation("copy", method, copy.bytes, begin, time, *ends_of, beside_kernels=True))
+        found.add(TracedOperation("copy", method, size, begin, time, *ends_of, beside_kernels=True))
     _read_allocations(found, process, devices, tool.buffer_records.memory_allocation)
 
 
@@ -163,7 +164,8 @@ def _key(handle: _Handle) -> object:
 
 
 def _are_times(found: TraceCollector, times: tuple[Any, Any], where: str) -> bool:
-    good = type(times[0]) is int and type(times[1]) is int and 0 <= times[0] <= times[1] < 1 << 62
+    moments = [quantity_or_none(time, "moment") for time in times]
+    good = None not in moments and times[0] <= times[1]
     if not good:
         found.refuse(None, "its times are no interval", where)
     return good
