@@ -1,0 +1,1 @@
+"""Own small programs that are watched beside those of others."""
