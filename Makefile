@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run wheel examples pictures test test-bare test-wheel test-aarch64 test-hosts test-slow mutants notebooks site lint lint-page lint-packaging format clean
+.PHONY: help setup develop run wheel examples pictures test smoke test-bare test-wheel test-aarch64 test-hosts test-programs test-slow fuzz-copies mutants notebooks site lint lint-page lint-packaging format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -35,8 +35,8 @@ setup: ## make .venv, build the native core and install byteways in it
 develop: ## setup, with the tools of `make test` and `make lint`
 	@+$(LOCKED) $(VENV)/developing
 
-run: ## setup, then measure this machine (ARGS='full --budget 600' for more)
-	@+$(LOCKED) $(VENV)/installed
+run: ## build the native core, then measure this machine (ARGS='full --budget 600' for more)
+	@+$(LOCKED) $(VENV)/core
 	@$(BIN)/byteways run $(ARGS)
 
 wheel: ## build the sdist and a wheel for glibc 2.28 into dist (PYTHONS='python3.10 python3.12' MACHINES='x86_64 aarch64')
@@ -52,7 +52,13 @@ pictures: develop examples ## draw the pictures of docs/images again (ARGS=readm
 test: develop ## setup, then all tests but slow ones and those on GPUs (ARGS='-k name' for fewer)
 	@$(PYTEST) --dist worksteal $(ARGS)
 
-test-bare: ## `make run` and `make test` on a machine with Python, a compiler and make alone; needs root (RELEASE=bookworm)
+# What would fail where a tool or a package is missing: the command line, workers, libraries, MPI, the page, watching.
+SMOKE := $(addprefix tests/,cli/test_main.py cli/test_run.py cli/test_doctor.py cli/test_topo.py faults/test_workers.py \
+  mpi/test_library.py native/test_libraries.py report/test_page.py watch/test_launching.py)
+smoke: develop ## setup, then some 240 tests that show a machine on which something is missing
+	@$(PYTEST) --dist worksteal $(SMOKE) $(ARGS)
+
+test-bare: ## `make run` and `make smoke` on a machine with Python, a compiler and make alone; needs root (RELEASE=bookworm)
 	@scripts/bare_machine.sh $(or $(RELEASE),trixie)
 
 test-wheel: ## install the wheel of dist where Python is and no compiler, and run it; needs root (RELEASE=bookworm)
@@ -60,6 +66,9 @@ test-wheel: ## install the wheel of dist where Python is and no compiler, and ru
 
 test-aarch64: ## import the aarch64 wheel of dist and simulate with it under qemu-user; needs root
 	@scripts/try_aarch64.sh
+
+test-programs: ## programs that others wrote, alone and under every collector of `watch`; needs root (ARGS='lammps hpcc')
+	@scripts/try_programs.sh $(ARGS)
 
 # Three files at a time, because they mostly wait. -rP prints what each test has seen: sinfo, jobs, run folders.
 test-hosts: develop ## setup, then tests between network namespaces as hosts; needs root (ARGS='-k sixty' for 64 hosts)
@@ -69,6 +78,9 @@ test-hosts: develop ## setup, then tests between network namespaces as hosts; ne
 test-slow: develop ## setup, then the slow tests: packaging, the documentation site, and the report in a browser
 	@+$(LOCKED) $(VENV)/releasing $(VENV)/documenting
 	@$(PYTEST) --dist loadfile -m 'slow and not gpu and not hosts' $(ARGS)
+
+fuzz-copies: develop ## setup, then compare a million lists of blocks by the copy library with Python's (LISTS=10000 for fewer)
+	@$(BIN)/python -m validation.fuzz_copies --lists $(or $(LISTS),1000000) --jobs $(JOBS) $(ARGS)
 
 notebooks: develop ## setup, then execute the notebooks of docs and write their outputs into them
 	@$(BIN)/python scripts/run_notebooks.py
@@ -111,13 +123,26 @@ $(VENV)/tools: scripts/check_tools.sh
 	echo "Making $(VENV) with $$python"; \
 	"$$python" -m venv --clear $(VENV) && $(INSTALL) $(BUILD_TOOLS) && echo "$$compiler" > $@
 
-$(VENV)/installed: $(VENV)/tools pyproject.toml $(NATIVE)
-	@echo "Building the native core with $$(cat $<) (a minute and a half on two cores the first time)"
-	@CXX=$$(cat $<) $(INSTALL) --no-build-isolation --editable .
-	@if extra=$$(sh scripts/find_driver.sh); then $(INSTALL) "byteways[$$extra]"; \
-	else echo "No NVIDIA driver here, and so no NVRTC. For nodes with NVIDIA GPUs add it:" \
-	  "$(BIN)/python -m pip install 'byteways[cuda]' (drivers before 580: 'byteways[cuda12]')"; fi
+# What `make run` needs. The other native libraries are built when first asked for; those of older sources are removed.
+CORE := -C install.components=core -C 'build.targets=_core;byteways_mpi_standard;byteways_mpi_mpich;byteways_mpi_openmpi'
+OTHERS := $(VENV)/lib/python*/site-packages/byteways/libbyteways_*.so $(VENV)/lib/python*/site-packages/byteways/byteways_watch*.so
+define BUILD
+@CXX=$$(cat $<) $(INSTALL) --no-build-isolation $(1) --editable .
+@if extra=$$(sh scripts/find_driver.sh); then $(INSTALL) "byteways[$$extra]"; \
+else echo "No NVIDIA driver here, and so no NVRTC. For nodes with NVIDIA GPUs add it:" \
+  "$(BIN)/python -m pip install 'byteways[cuda]' (drivers before 580: 'byteways[cuda12]')"; fi
+endef
+
+$(VENV)/core: $(VENV)/tools pyproject.toml $(NATIVE)
+	@echo "Building the native core with $$(cat $<) (a minute on two cores the first time)"
+	@rm -f $(OTHERS)
+	$(call BUILD,$(CORE))
 	@touch $@
+
+$(VENV)/installed: $(VENV)/tools pyproject.toml $(NATIVE)
+	@echo "Building all native libraries with $$(cat $<) (two minutes on two cores the first time)"
+	$(call BUILD)
+	@touch $(VENV)/core $@
 
 # Two real MPIs for the tests, and UCX by itself. Both MPIs bring a program mpiexec: each has a folder of its own.
 $(VENV)/mpi/installed: | $(VENV)/tools

@@ -2,9 +2,11 @@
 # Runs the README's commands where nothing but what it asks for is installed: a clean clone in a chroot of Debian with
 # Python, a compiler and make, as an ordinary user whose home is read-only except for the clone.
 #
-#   scripts/bare_machine.sh RELEASE [COMMAND…]    RELEASE: bookworm, trixie, …; default commands: make run, make test
+#   scripts/bare_machine.sh RELEASE [COMMAND…]    RELEASE: bookworm, trixie, …; default commands: make run, make smoke
 #
-# PACKAGES=python3,python3-venv has a machine with these packages alone; DIST=FOLDER puts a folder into the clone as dist.
+# PACKAGES=python3,python3-venv has a machine with these packages alone; SOURCES=mpich,hypre puts these source packages,
+# as the archive has them, into /usr/src/packages; DIST=FOLDER puts a folder into the clone as dist; KEPT=NAME keeps the
+# user's ~/.cache from run to run, beside the chroot.
 #
 # Needs root and mmdebstrap. The chroot (500 MB, three minutes) is kept below $XDG_CACHE_HOME/byteways-ci and made again
 # when packages or sources change; to renew it, remove that folder. Exit status 3: no bare machine can be made here.
@@ -13,6 +15,8 @@ shopt -s inherit_errexit
 
 # The README's list: Python with its headers and venv, a C++20 compiler, make.
 packages=${PACKAGES:-python3,python3-venv,python3-dev,g++,make}
+sources_wanted=${SOURCES:-}
+cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/byteways-ci
 
 left_out() { # reason, command that helps
   echo "note: bare machine left out: $1${2:+ ($2)}" >&2
@@ -32,21 +36,25 @@ sources_of() { # release
 
 # Makes the chroot of a release unless it is there, and prints its folder.
 chroot_of() { # release
-  local cache sources settings key root partial
-  cache=${XDG_CACHE_HOME:-$HOME/.cache}/byteways-ci
+  local sources settings key root partial hook
   sources=$(sources_of "$1")
-  key=$(printf '%s\n' "$1" "$packages" "$sources" | sha256sum | cut -c1-12)
+  key=$(printf '%s\n' "$1" "$packages" "$sources" ${sources_wanted:+"$sources_wanted"} | sha256sum | cut -c1-12)
   root=$cache/$1-$key
   if [ ! -d "$root" ]; then
     echo "Making a Debian $1 with $packages in $root" >&2
     mkdir -p "$cache"
     settings=$(mktemp)
     partial=$(mktemp -d "$cache/partial.XXXXXX")
-    trap 'rm -rf --one-file-system "$partial" "$settings"' EXIT
+    # Expanded now: when the trap runs, these variables of the function are gone.
+    trap "rm -rf --one-file-system '$partial' '$settings'" EXIT
+    hook=true
+    [ -z "$sources_wanted" ] || hook='list="$1/etc/apt/sources.list"; export APT_CONFIG="$MMDEBSTRAP_APT_CONFIG"
+      sed -n "s/^deb /deb-src /p" "$list" >"$list.d/sources.list"; apt-get update -qq; mkdir -p "$1/usr/src/packages"
+      cd "$1/usr/src/packages"; apt-get source -qq --download-only '"${sources_wanted//,/ }"
     # Proxies and the like; everything else in apt's settings concerns the packages of this machine.
     apt-config dump | grep -E '^Acquire::(http|https|ftp|Check-|Retries)' >"$settings" || true
     printf '%s\n' "$sources" | mmdebstrap --quiet --mode=root --variant=apt --include="$packages" \
-      --aptopt="$settings" --customize-hook='install -d "$1/home/user"' \
+      --aptopt="$settings" --customize-hook="$hook" --customize-hook='install -d "$1/home/user"' \
       --customize-hook='echo user:x:1000:1000::/home/user:/bin/bash >>"$1/etc/passwd"' \
       --customize-hook='echo user:x:1000: >>"$1/etc/group"' "$1" "$partial" ${sources:+-} >&2
     chmod 755 "$partial"
@@ -100,6 +108,10 @@ inside() { # chroot, work folder, command…
   mount --bind "$work/tmp" "$machine/tmp"
   mkdir "$machine/home/user/byteways"
   mount --bind "$work/byteways" "$machine/home/user/byteways"
+  if [ -d "$work/kept" ]; then
+    mkdir "$machine/home/user/.cache"
+    mount --bind "$work/kept" "$machine/home/user/.cache"
+  fi
   for path in /etc/resolv.conf /etc/hosts /etc/hostname; do
     [ ! -e "$path" ] || cp -L "$path" "$machine$path"
   done
@@ -116,9 +128,14 @@ inside() { # chroot, work folder, command…
   for path in $(named_paths "${environment[@]:4}"); do
     [ -e "$machine$path" ] || bind "$path" "$path"
   done
-  cd /
+  # As a root of its own, for in a changed root no user may make namespaces, as containers do.
+  mkdir "$machine/before"
+  cd "$machine"
+  pivot_root . before
+  chroot before umount --lazy / # the machine itself need not have umount
+  rmdir before
   # Not by exec: a change of user would undo --kill-child, and the namespaces would outlive the script.
-  chroot --userspec=1000:1000 "$machine" /usr/bin/env -i "${environment[@]}" \
+  chroot --userspec=1000:1000 / /usr/bin/env -i "${environment[@]}" \
     /bin/bash -c 'cd ~/byteways && for command; do echo "\$ $command"; bash -c "$command" || exit; done' bash "$@"
 }
 
@@ -130,7 +147,7 @@ fi
 
 release=${1:?usage: scripts/bare_machine.sh RELEASE [COMMAND…]}
 shift
-[ $# -gt 0 ] || set -- 'make run' 'make test'
+[ $# -gt 0 ] || set -- 'make run' 'make smoke'
 cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || left_out "a chroot needs root" "sudo make test-bare"
 command -v mmdebstrap >/dev/null || left_out "mmdebstrap is missing" "apt-get install mmdebstrap"
@@ -154,6 +171,10 @@ mkdir -m 1777 "$work/tmp"
 git clone --quiet --depth 1 "file://$PWD" "$work/byteways"
 [ -z "${DIST:-}" ] || cp -r "$DIST" "$work/byteways/dist"
 chown -R 1000:1000 "$work/byteways"
+if [ -n "${KEPT:-}" ]; then
+  install -d -o 1000 -g 1000 "$cache/$KEPT"
+  ln -s "$cache/$KEPT" "$work/kept"
+fi
 echo "A bare Debian $release:"
 # In the background: a shell acts on signals while it waits, not while a command runs in the foreground.
 unshare --mount --propagation private --pid --fork --kill-child "$PWD/scripts/bare_machine.sh" --inside \

@@ -45,8 +45,18 @@ ROOMS = (
         SHARED_TABLES,
         "what all rooms share: errors, units, settings, text, reading and writing of files",
         modules=(
-            *("__init__", "aliases", "decoding", "errors", "files", "json_text", "safe_folders", "settings"),
-            *("start", "system_errors", "text", "units", "vendor_query", "writing"),
+            *("__init__", "aliases", "decoding", "errors", "files", "json_text", "private_folder"),
+            "quantities",
+            *(
+                "safe_folders",
+                "settings",
+                "start",
+                "system_errors",
+                "text",
+                "units",
+                "vendor_query",
+                "writing",
+            ),
         ),
     ),
     Room(

@@ -26,6 +26,7 @@ from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
 from byteways.plan.kv_cache import SHAPES, cache_blocks
 from byteways.plan.legality import RULES
 from byteways.plan.reasons import MEANINGS
+from byteways.plan.variables import accepted_variables, words_of_code
 from byteways.record import schema
 from byteways.record.columns import COLUMNS
 from byteways.record.warnings import ADVICE
@@ -59,6 +60,12 @@ def escaped(cell: str) -> str:
 def settings_table() -> str:
     rows = [(f"`{row.name}`", row.meaning, row.default) for row in settings.SETTINGS]
     return table(("variable", "what it does", "default"), rows)
+
+
+def accepted_list() -> str:
+    """What a suite, a plan or a run folder may set, and the words that exclude a variable."""
+    names = ", ".join(f"`{name}`" for name in accepted_variables())
+    return f"Accepted: {names}.\n\nExcluded words: {', '.join(f'`{word}`' for word in words_of_code())}.\n"
 
 
 def recorded_list() -> str:
@@ -252,6 +259,7 @@ def trace_formats_table() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "settings": settings_table,
+    "accepted-variables": accepted_list,
     "recorded": recorded_list,
     "warnings": warnings_table,
     "errors": errors_table,

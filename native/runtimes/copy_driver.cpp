@@ -11,9 +11,9 @@
 namespace byteways::copy_library {
 namespace {
 
-std::once_flag opening;
+std::mutex opening;
 // Never destroyed: programs copy until they exit.
-Driver* opened = nullptr;
+std::atomic<Driver*> opened{nullptr};
 std::string* reason = nullptr;
 std::atomic<bool> forked{false};
 
@@ -23,23 +23,32 @@ bool is_set(const char* variable) {
 }
 
 // The library that the program has loaded comes first: its streams are of that one.
-void open() {
-  reason = new std::string;
+Driver* open() {
+  if (reason == nullptr) reason = new std::string;
+  reason->clear();
   std::unique_ptr<Driver> found;
   for (const bool loaded : {true, false}) {
     if (!found && !(loaded && is_set("BYTEWAYS_LIBCUDA"))) found = open_cuda(loaded, *reason);
     if (!found && !(loaded && is_set("BYTEWAYS_LIBHIP"))) found = open_hip(loaded, *reason);
   }
-  opened = found.release();
-  if (opened != nullptr)
-    pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+  if (found) pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+  return found.release();
 }
 
 }  // namespace
 
+// A driver that does not start is tried again by the next call: it may have lacked memory.
 Driver* driver() {
-  std::call_once(opening, open);
-  return is_forked() ? nullptr : opened;
+  Driver* found = opened.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    const std::lock_guard lock(opening);
+    found = opened.load(std::memory_order_relaxed);
+    if (found == nullptr) {
+      found = open();
+      opened.store(found, std::memory_order_release);
+    }
+  }
+  return is_forked() ? nullptr : found;
 }
 
 bool is_forked() { return forked.load(std::memory_order_relaxed); }
@@ -52,6 +61,9 @@ bool is_switched_off() {
   return off;
 }
 
-std::string missing_driver() { return reason == nullptr ? std::string() : *reason; }
+std::string missing_driver() {
+  const std::lock_guard lock(opening);
+  return reason == nullptr ? std::string() : *reason;
+}
 
 }  // namespace byteways::copy_library

@@ -46,6 +46,9 @@ class Driver {
   virtual std::string uuid(int gpu) const = 0;
   virtual std::string pci_address(int gpu) const = 0;  // lower case
   virtual std::string error_text(int code) const = 0;
+  // The failure that the driver keeps for this thread until it is cleared, 0: none.
+  virtual int last_error() const { return 0; }
+  virtual void clear_last_error() const {}
 
   // --- what copies call
   virtual int copy(void* to, const void* from, std::size_t bytes, Stream stream) const = 0;
@@ -58,7 +61,7 @@ class Driver {
   virtual Extent extent(const void* data) const = 0;
   virtual std::uint64_t identity(const void* data) const = 0;  // that of its extent, in less time
   virtual int record(Event event, Stream stream) const = 0;
-  // 0, kNotReady, or a failure. Does not disturb a capture by another thread.
+  // 0, kNotReady, or a failure.
   virtual int query(Event event) const = 0;
   virtual int wait(Stream stream, Event event) const = 0;
   virtual int launch(Kernel kernel, unsigned blocks, unsigned threads, unsigned shared_bytes, Stream stream,
@@ -71,7 +74,9 @@ class Driver {
   virtual void restore(void* before) const = 0;
 
   // --- preparation; all for the current GPU
-  virtual int retain(int gpu) = 0;  // its primary context, from now on until the process ends
+  virtual int retain(int gpu) = 0;  // its primary context, from now on until the process ends or resets it
+  // Of the context of a GPU that is retained: another one after a reset. 0: it has none that is known.
+  virtual std::uint64_t context_identity(int) const { return 0; }
   virtual bool is_active(
       int gpu) const = 0;  // whether the process uses the GPU: retaining costs nothing then
   virtual int allow_access(int gpu, int peer) = 0;  // of `gpu` to memory of `peer`; fine if it has it already
@@ -86,12 +91,36 @@ class Driver {
   virtual int synchronize(Stream stream) const = 0;
   virtual int synchronize_event(Event event) const = 0;
   virtual int elapsed_ms(float* milliseconds, Event begin, Event end) const = 0;
+  // Swaps the thread's mode for what might break a capture: of other threads (global, 0), of its own, or of
+  // none (relaxed, 2).
+  virtual int exchange_capture_mode(int* mode) const = 0;
+  // Dynamic shared memory that a block of a kernel may have.
+  virtual int most_shared_bytes(std::size_t* bytes) const = 0;
   // What load_module() takes for this GPU; empty, with the reason: it has no such kernels. May compile them,
   // once in a process.
   virtual std::string image_of(KernelFile file, std::string& reason) const = 0;
   virtual int load_module(Module* module, const void* image) const = 0;
   virtual void unload_module(Module module) const = 0;
   virtual int get_kernel(Kernel* kernel, Module module, const char* name) const = 0;
+};
+
+// While any thread captures in global mode, drivers refuse to others what might break the capture, and end it
+// for them. A thread in relaxed mode may do it all the same: here it does so with objects of the library
+// alone.
+class Relaxed {
+ public:
+  explicit Relaxed(const Driver* driver)
+      : driver_(driver), changed_(driver != nullptr && driver->exchange_capture_mode(&mode_) == 0) {}
+  ~Relaxed() {
+    if (changed_ && driver_->exchange_capture_mode(&mode_) != 0) driver_->exchange_capture_mode(&mode_);
+  }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+
+ private:
+  const Driver* driver_;
+  int mode_ = 2;
+  bool changed_;
 };
 
 // The GPU that is current for a while; the thread's own is restored at the end.

@@ -28,7 +28,7 @@ def converted(data: Any, kind: type[T]) -> T:
         raise ValueError(f"it is nested too deeply: {error}") from error
 
 
-def decoded(text: bytes, kind: Any = Any) -> Any:
+def decoded(text: bytes | bytearray, kind: Any = Any) -> Any:
     """Parses a JSON text to a value of this type.
 
     Raises:

@@ -1,14 +1,15 @@
-"""Where processes run and temporary folders lie: neither the current folder nor /tmp is taken for granted.
+"""Where processes run and temporary folders lie, and who else may change a file.
 
-A job's current folder may be deleted while it runs, and containers have a read-only /tmp.
+Neither the current folder nor /tmp is taken for granted: a job's current folder may be deleted while it runs,
+and containers have a read-only /tmp.
 """
 
 from __future__ import annotations
 
+import grp
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import pwd
+import stat
 from pathlib import Path
 
 from byteways.errors import BytewaysError
@@ -61,8 +62,59 @@ def temporary_base() -> Path:
 NO_TEMPORARY = "set TMPDIR to a folder that you can write: export TMPDIR=FOLDER"
 
 
-@contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Provides a temporary folder for the duration of the context. Raises BytewaysError if there is none."""
-    with tempfile.TemporaryDirectory(prefix="byteways-", dir=temporary_base()) as folder:
-        yield Path(folder)
+def who_else_may_write(path: Path) -> str | None:
+    """Returns who besides this user and root may change a file or folder that decides what runs, in words.
+
+    As of OpenSSH's StrictModes, the folder that it lies in counts: whoever may rename its entries may replace
+    it, unless the folder has the sticky bit. The group that has its owner alone is nobody else.
+
+    Args:
+        path: A file or folder; links are followed.
+
+    Returns:
+        Completes "PATH …"; None: nobody else, or it cannot be seen.
+    """
+    try:
+        found, folder = path.stat(), path.resolve().parent
+        around = folder.stat()
+    except (OSError, RuntimeError):
+        return None
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        return None  # nothing that is read
+    if found.st_uid not in (0, os.geteuid()):
+        return f"belongs to {_user(found.st_uid)}"
+    if who := _writers(found):
+        return f"may be written by {who}"
+    who = "" if around.st_mode & stat.S_ISVTX else _writers(around)
+    return f"lies in a folder that may be written by {who}: {folder}" if who else None
+
+
+def _writers(found: os.stat_result) -> str:
+    if found.st_mode & stat.S_IWOTH:
+        return "everybody"
+    if found.st_mode & stat.S_IWGRP and not _is_private(found.st_gid, found.st_uid):
+        return f"the group {_group(found.st_gid)}"
+    return ""
+
+
+def _is_private(group: int, owner: int) -> bool:
+    """Whether a group is the owner's own, as Debian and Fedora make one for each user."""
+    try:
+        user, entry = pwd.getpwuid(owner), grp.getgrgid(group)
+    except KeyError:
+        return False
+    return user.pw_gid == group and {*entry.gr_mem} <= {user.pw_name} and entry.gr_name == user.pw_name
+
+
+def _user(number: int) -> str:
+    try:
+        return f"user {pwd.getpwuid(number).pw_name}"
+    except KeyError:
+        return f"user id {number}"
+
+
+def _group(number: int) -> str:
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return str(number)

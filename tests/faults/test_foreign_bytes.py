@@ -45,7 +45,7 @@ def test_the_run_is_read_and_resumed(where: str, command: Command) -> None:
         assert byteways(folder.parent, verb, str(folder)).returncode == 0
     journal = folder / "measurements.jsonl"
     journal.write_bytes(b"".join(lines(folder)[:2]))
-    done = command.run("--resume", str(folder), "--no-report", **variables)
+    done = command.run("--resume", str(folder), "--no-report", *words, **variables)
     assert done.returncode == failed, done.stderr
     assert_complete(folder)
 

@@ -210,6 +210,7 @@ int hipGetDevice(Device* device) {
 
 // The driver keeps no failure for later calls.
 int hipGetLastError() { return 0; }
+int hipPeekAtLastError() { return 0; }
 
 int hipStreamGetDevice(Stream stream, Device* device) {
   CudaTable::Context context = nullptr, before = nullptr;

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.gpu
 
 ROOT = Path(__file__).parents[2]
 ROUND_TRIP = [sys.executable, "-m", "tests.gpu.copy_round_trip"]
+GUEST = [sys.executable, "-m", "tests.gpu.copy_guest"]
 COPIES = ROOT / "examples" / "copy"
 #: Seconds of a program under the slowest tool.
 LIMIT_S = 300
@@ -55,6 +56,49 @@ def test_the_hip_side_compiles_and_runs_its_kernels(tmp_path: Path) -> None:
     """Catches a kernel of the HIP side that does not load there, or moves other bytes."""
     side = sides.make("hip", tmp_path)
     check_round_trip(json.loads(ran([*ROUND_TRIP, "hip"], **side.environment)))
+
+
+def guest(scene: str) -> Any:
+    """What copy_guest.py prints of a scene."""
+    return json.loads(ran([*GUEST, scene]))
+
+
+def test_threads_have_streams_of_their_own() -> None:
+    """Catches lists and events that two streams of one handle share."""
+    found = guest("streams of threads")
+    assert (set(found["codes"]), found["calls"], found["fallbacks"]) == ({0}, 80, {})
+
+
+def test_a_relay_is_left_to_the_stream_of_another_thread() -> None:
+    """Catches a piece behind that of another thread, whose stream has the same handle."""
+    found = guest("relays of threads")
+    if found is None:
+        pytest.skip("a relay needs two GPUs")
+    assert (found["codes"], found["right"], found["all"]) == ([0, 0], True, 2) and found["relays"] >= 1
+
+
+def test_after_a_reset_copies_are_the_drivers_until_prepared_again() -> None:
+    """Catches kernels, lists and events of a context that was reset, with which the driver crashes."""
+    before, after, prepared = guest("after a reset")["steps"]
+    not_prepared = {str(of.NOT_PREPARED): 2}
+    assert [one["right"] for one in (before, after, prepared)] == [True] * 3
+    assert [one["codes"] for one in (before, after, prepared)] == [[0, 0]] * 3
+    assert (before["calls"], before["fallbacks"]) == (2, {})
+    assert (after["calls"], after["fallbacks"]) == (2, not_prepared)
+    assert (prepared["calls"], prepared["fallbacks"], prepared["warning"]) == (4, not_prepared, "")
+
+
+def test_no_call_ends_a_capture_of_the_program() -> None:
+    """Catches an allocation, a load or a query for which the driver ends a capture."""
+    for mode, found in guest("in captures").items():
+        assert set(found["codes"]) == {0} and found["right"], mode
+
+
+def test_streams_of_another_context_are_the_drivers() -> None:
+    """Catches kernels of the primary context on a stream of another one."""
+    found = guest("in another context")
+    assert (found["codes"], found["right"]) == ([0, 0], True)
+    assert found["fallbacks"] == {str(of.OTHER_CONTEXT): 2}
 
 
 @pytest.fixture(scope="module")

@@ -114,7 +114,7 @@ def between_hosts(tmp_path: Path) -> Hosts:
         if "--resume" not in more:
             program.append(str(suite))
             program += ["--hosts", str(tmp_path / "hosts.txt"), "--out", str(tmp_path / "R")]
-            program += ["--launcher", launcher(installation)]
+        program += ["--launcher", launcher(installation)]
         if beside:
             program = ["bash", "-c", beside, "beside", str(tmp_path), *program]
         done = subprocess.run(

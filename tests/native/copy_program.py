@@ -9,7 +9,8 @@ import ctypes
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,17 @@ class Program:
 
     def synchronize(self, stream: int = 0) -> None:
         self.call("cuStreamSynchronize", "hipStreamSynchronize", ctypes.c_void_p(stream))
+
+    @contextmanager
+    def relaxed(self) -> Iterator[None]:
+        """Allows this thread what might break a capture, as a program that waits during one must."""
+        mode = ctypes.c_int(2)
+        names = "cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode"
+        self.call(*names, ctypes.byref(mode))
+        try:
+            yield
+        finally:
+            self.call(*names, ctypes.byref(mode))
 
     def free_bytes(self) -> int:
         free, whole = ctypes.c_size_t(), ctypes.c_size_t()

@@ -127,4 +127,4 @@ def test_the_copy_library_gives_the_compiler_all_that_its_kernels_include() -> N
         return program.warning(program.open(*lines))
 
     # The driver that does nothing copies nothing, so that the kernel fails its test after it was compiled.
-    assert toy.apart(scene) == "method kernel failed its test on gpu0"
+    assert toy.apart(scene, {"FAKE_MEMORY": "1"}) == "method kernel failed its test on gpu0"

@@ -101,7 +101,7 @@ def test_fields_without_a_column_are_kept() -> None:
     made = rank_runs.of_all()
     data = told(made)
     known = {name for record in made.records for name in record.to_json()}
-    in_columns = {(column.place or column.name).partition(".")[0] for column in columns.COLUMNS}
+    in_columns = {column.place.partition(".")[0] for column in columns.COLUMNS}
     extra = {column["name"] for column in data["extra"]}
     assert extra == known - in_columns - {"samples_ns", "worker"}
     assert extra

@@ -136,7 +136,7 @@ def test_a_setting_stands_beside_the_default(tmp_path: Path) -> None:
     build.measure("copy", WRITE, 200.0, size=MIB)
     build.measure("kernel", WRITE, 150.0, size=MIB)
     answer = only(asked(build, tmp_path, "gpu0", "gpu1", "1MiB"))
-    assert answer.options == "stream=1"
+    assert answer.options == {"stream": 1} and answer.to_json()["options"] == "stream=1"
     assert answer.method == "cudaMemcpyAsync in a stream of gpu0 (copy, issued by the source, stream=1)"
     assert "by default (no setting): copy issued by the source, 200 GB/s" in str(answer)
     assert answer.default is not None and answer.default.value == pytest.approx(200e9)

@@ -23,6 +23,7 @@ from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
 from byteways.explain.subjects import blocks
 from byteways.plan.block_list import BlockList
+from byteways.plan.option_set import NO_OPTIONS
 from byteways.plan.question import Question, question
 from byteways.plan.question_suite import suite_of
 from byteways.record.run_folder import RunFolder
@@ -86,13 +87,13 @@ def only(index: Index, blocks: str) -> Answer:
 def test_measured_blocks(index: Index) -> None:
     """Catches an option that says which blocks are copied taken for a setting, or a batch for many copies."""
     answer = only(index, "1024x16KiB")
-    assert (answer.interface, answer.options, answer.around) == ("kernel-blocks", "", ())
+    assert (answer.interface, answer.options, answer.around) == ("kernel-blocks", NO_OPTIONS, ())
     assert answer.bandwidth_bytes_per_s == pytest.approx(27.5e9)
     assert answer.sure and answer.many is None and answer.default is None
     assert answer.call_ns == pytest.approx(2024.0)
     rivals = [(one.variant.interface, one.variant.options) for one in answer.ranking.rivals]
-    assert rivals == [("copy-blocks", "submit=batch"), ("copy-blocks", "")]
-    assert only(index, "4096x64KiB").options == "submit=batch"
+    assert rivals == [("copy-blocks", {"submit": "batch"}), ("copy-blocks", {})]
+    assert only(index, "4096x64KiB").options == {"submit": "batch"}
     assert next(row.beside for row in candidate_rows(answer.ranking)) == "best"
 
 

@@ -22,9 +22,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def digest() -> str:
+def digest(simulated: bool = False) -> str:
     code_version.code_digest.cache_clear()
-    return code_version.code_digest()
+    return code_version.code_digest(simulated)
 
 
 @pytest.fixture(autouse=True)
@@ -90,9 +90,12 @@ def test_no_commit_of_somebody_elses_checkout(package: Path, monkeypatch: pytest
     assert code_version.commit() is None
 
 
-@pytest.mark.parametrize("name", ["_core.abi3.so", "_core.cpython-311.so", "libbyteways_sim.so"])
+@pytest.mark.parametrize(
+    ("name", "simulated"),
+    [("_core.abi3.so", False), ("_core.cpython-311.so", True), ("libbyteways_sim.so", True)],
+)
 def test_the_native_core_counts_wherever_it_is(
-    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, simulated: bool
 ) -> None:
     """Catches a native core that was built anew, beside an editable package, and is the same code by name."""
     assert package.is_dir()
@@ -101,13 +104,25 @@ def test_the_native_core_counts_wherever_it_is(
     (native / "other.so").write_text("no part of it")
     spec = SimpleNamespace(origin=str(native / "_core.so"))
     monkeypatch.setattr(code_version.importlib.util, "find_spec", lambda _: None)
-    alone = digest()
+    alone = digest(simulated)
     monkeypatch.setattr(code_version.importlib.util, "find_spec", lambda _: spec)
-    assert digest() == alone
+    assert digest(simulated) == alone
     seen = {alone}
     for content in ("one", "other"):
         (native / name).write_text(content)
-        seen.add(digest())
+        seen.add(digest(simulated))
     assert len(seen) == 3
     spec.origin = None
-    assert digest() == alone
+    assert digest(simulated) == alone
+
+
+def test_a_measured_run_does_not_count_the_simulator(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a run that cannot be resumed because the simulator was built meanwhile."""
+    assert package.is_dir()
+    spec = SimpleNamespace(origin=str(tmp_path / "_core.so"))
+    monkeypatch.setattr(code_version.importlib.util, "find_spec", lambda _: spec)
+    before = digest()
+    (tmp_path / "libbyteways_sim.so").write_text("built later")
+    assert digest() == before

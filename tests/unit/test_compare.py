@@ -150,7 +150,7 @@ def test_a_way_that_needs_settings_stands_beside_the_best_without() -> None:
         )
     )
     assert ranking is not None and ranking.default is not None
-    assert ranking.variant.environment == "HSA_ENABLE_SDMA=0"
+    assert ranking.variant.environment == {"HSA_ENABLE_SDMA": "0"}
     assert ranking.default.variant.interface == "kernel"
     title, _ = better_way(ranking, "Between GPUs", GIB)
     assert title == (
@@ -162,11 +162,11 @@ def test_a_way_that_needs_settings_stands_beside_the_best_without() -> None:
 def test_settings_that_gain_nothing_are_not_named() -> None:
     """Catches advice to set an option beside which the plain way is as fast."""
     ranking = rank(found(on(PAIRS[0], 400.5, options={"blocks": 8}), on(PAIRS[0], 400.0)))
-    assert ranking is not None and ranking.variant.options == "" and len(ranking.ties) == 1
+    assert ranking is not None and not ranking.variant.options and len(ranking.ties) == 1
     assert margin(ranking) == "no alternative at this size"
     fast = of_rounds("copy", 400, 440, 484, options={"blocks": 8})
     noisy = rank(cells([*of_rounds("copy", 320, 400, 480), *fast]))
-    assert noisy is not None and noisy.variant.options == ""
+    assert noisy is not None and not noisy.variant.options
     assert noisy.ties[0].claim.undecided
 
 
@@ -222,7 +222,7 @@ def test_a_way_of_one_path_does_not_stand_for_all() -> None:
     """Catches the best of twelve pairs named after an option that was tried on one of them."""
     many = [on(path, 380.0) for path in PAIRS]
     ranking = rank(found(*many, on(PAIRS[0], 400.0, options={"submit": "batch"})))
-    assert ranking is not None and ranking.variant.options == ""
+    assert ranking is not None and not ranking.variant.options
     assert [one.claim.second.paths for one in ranking.elsewhere] == [("gpu0>gpu1",)]
 
 

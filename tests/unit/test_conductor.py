@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.plan.reasons import NO_ANSWER, OUT_OF_TIME
+from byteways.plan.reasons import CLOCK_WRONG, NO_ANSWER, OUT_OF_TIME
 from byteways.run.conduct import conductor
 from byteways.run.conduct.conductor import Conductor, deadline_s
 from byteways.run.conduct.losses import LOSSES_TO_GIVE_UP
 from byteways.run.conduct.process import WorkerLost
 from byteways.run.shared.launchers import Job, Launcher
 from byteways.run.shared.request import key_of
+from byteways.run.shared.worker_clock import ClockDoubt
 from byteways.topology.model import Device, Topology
 from tests.changed import replace
 
@@ -115,6 +116,28 @@ def test_what_is_asked(workers: Workers) -> None:
         ("failed", "as told", 9, 100)
     ] * 3
     assert all(one.started_at.startswith("20") and one.wall_s >= 0 for one in records)
+
+
+def test_a_case_timed_by_a_wrong_clock_fails(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches figures of a clock at half speed, and a case that is lost with a worker asked for it."""
+    clock = iter(range(0, 10**12, 10**9))
+    monkeypatch.setattr("byteways.run.conduct.clock_watch.ClockWatch.begin", lambda watch: None)
+    doubts: list[Any] = [None, ClockDoubt(1.0, 2.0, 2.0), WorkerLost("it is gone"), None]
+
+    def doubt(watch: Any) -> Any:
+        found = doubts.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    monkeypatch.setattr("byteways.run.conduct.clock_watch.ClockWatch.doubt", doubt)
+    good = {"status": "measured", "reason": None, "bandwidth_bytes_per_s": 1e9, "verified": True}
+    workers.answers = lambda request: {**good, "host_ns": float(next(clock))}
+    _, records = run(planned(), planned("load"), planned("store"), planned("memset"))
+    assert [one.status for one in records[:3]] == ["measured", "failed", "measured"]
+    assert (records[1].reason_code, records[1].bandwidth_bytes_per_s) == (CLOCK_WRONG, None)
+    assert records[1].reason_fields == {"worker_s": 1.0, "least_s": 2.0, "most_s": 2.0}
+    assert len(workers.started) == 2
 
 
 def test_keys_are_of_the_case_and_its_round() -> None:

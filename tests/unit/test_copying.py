@@ -71,7 +71,7 @@ def test_the_headers_numbers() -> None:
 
 def test_the_library_that_was_built_is_loaded() -> None:
     """Catches a function that it does not export, and a file that is not beside the native core."""
-    loaded = native_library.CopyLibrary(native_library.native_folder() / native_library.LIBRARY)
+    loaded = native_library.CopyLibrary(native_library.native_library(native_library.LIBRARY))
     assert loaded.functions["bw_error_text"](native_library.ERRORS["BW_OVERLAP"][0])
 
 
@@ -82,7 +82,7 @@ def test_another_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert missing.value.cause and missing.value.hint
     monkeypatch.setattr(native_library, "ABI", 99)
     with pytest.raises(BytewaysError, match="cannot be used"):
-        native_library.CopyLibrary(native_library.native_folder() / native_library.LIBRARY)
+        native_library.CopyLibrary(native_library.native_library(native_library.LIBRARY))
 
 
 # --- copy_

@@ -58,6 +58,8 @@ def test_another_process_is_named_and_ours_are_not(tmp_path: Path) -> None:
     warning = use.warning("gpu0")
     assert warning is not None and warning.id == "gpu-shared"
     assert (warning.observed, warning.required) == ("gpu0: train.py (pid 4711)", "no other process")
+    assert warning.fields is not None
+    assert (warning.fields["device"], warning.fields["processes"]) == ("gpu0", [4711])
     assert use.to_json()["other_processes"] == [
         {"pid": 4711, "name": "train.py", "kind": "compute", "memory_bytes": 2**30}
     ]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from byteways.errors import BytewaysError
 from byteways.record import manifest as manifests
-from byteways.record.run_folder import JOURNAL, RunFolder, read_journal, read_manifest
+from byteways.record.run_folder import JOURNAL, MANIFEST, RunFolder, read_journal, read_manifest
 from byteways.record.samples import SAMPLES_FILE, Samples
 from byteways.record.samples import encode as encode_samples
 from byteways.record.times import Times
@@ -94,6 +94,7 @@ def test_full_disk_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.Mon
     """
     real = os.write
     journal = Journal(tmp_path)
+    (tmp_path / MANIFEST).write_text("{}")
     journal.append(record(0))
 
     def fills_up(file: int, data: bytes) -> int:
@@ -331,3 +332,18 @@ def test_a_disturbed_slope_is_no_damage(tmp_path: Path) -> None:
         journal.append(written)
     text = read_journal(tmp_path / JOURNAL)
     assert (text.damaged, len(text.records)) == ([], 1)
+
+
+def test_full_disk_of_a_folder_that_is_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch a hint to resume a run that has no manifest: an import removes its folder."""
+    journal = Journal(tmp_path)
+
+    def fails(file: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("byteways.run.conduct.append_only_file.os.write", fails)
+    with pytest.raises(BytewaysError) as caught:
+        journal.append(record(0))
+    assert "--resume" not in (caught.value.hint or "") and caught.value.hint
+    monkeypatch.undo()
+    journal.close()

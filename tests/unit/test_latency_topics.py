@@ -15,6 +15,7 @@ from byteways.explain.subjects import loaded
 from byteways.explain.subjects.calls import launches, small_copies
 from byteways.explain.subjects.ping_pong import cores, places
 from byteways.explain.topics import topics
+from byteways.plan.option_set import NO_OPTIONS, OptionSet
 from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 
@@ -147,5 +148,5 @@ def test_a_noisy_call_says_so(tmp_path: Path) -> None:
 
 def test_values_of_variables_in_a_title_are_left() -> None:
     """Catches a colon in a variable's value taken for the one after the executor."""
-    walk = loaded.Walk("gpu0", "gpu1:device", 1 << 29, "warm", "", "LIST=a: b")
+    walk = loaded.Walk("gpu0", "gpu1:device", 1 << 29, "warm", NO_OPTIONS, OptionSet({"LIST": "a: b"}))
     assert loaded._chart(walk, []).title == "gpu0 loads from gpu1:device, 512 MiB, LIST=a: b"

@@ -9,6 +9,7 @@ import pytest
 from byteways.explain.results.index import Index
 from byteways.explain.results.variants import Variant, interface_name
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.option_set import OptionSet, OptionValue
 from byteways.record.run_folder import RunFolder
 from scripts.unpack_examples import recorded
 
@@ -24,10 +25,16 @@ def test_methods_of_one_question_have_names_of_their_own(run: str) -> None:
     assert {where: found for where, found in names.items() if len(found) > 1} == {}
 
 
-def method(interface: str = "copy", access: str = "write", ends: str = "device device", **more: str) -> str:
+def method(
+    interface: str = "copy",
+    access: str = "write",
+    ends: str = "device device",
+    cache: str = "cold",
+    library: str = "",
+    **options: OptionValue,
+) -> str:
     source, destination = ends.split()
-    settings = {"cache": "cold", "options": "", "environment": "", **more}
-    return Variant(interface, access, source, destination, **settings).name
+    return Variant(interface, access, source, destination, cache, OptionSet(options), library=library).name
 
 
 @pytest.mark.parametrize(
@@ -40,7 +47,7 @@ def method(interface: str = "copy", access: str = "write", ends: str = "device d
             "copy issued by a third device with pinned memory",
         ),
         (
-            method("kernel", "read", "managed device", options="blocks=8", cache="warm"),
+            method("kernel", "read", "managed device", blocks=8, cache="warm"),
             "kernel issued by the destination with managed > device memory (blocks=8, warm)",
         ),
         (method("xccl", library="RCCL"), "RCCL"),

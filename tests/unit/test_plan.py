@@ -116,9 +116,9 @@ def test_rounds_are_whole_shuffled_and_repeatable() -> None:
 
 def test_environments_are_grouped_and_alternate() -> None:
     """Catches a new worker for every case, and one environment always measured first."""
-    asked = suite(PAIRS + '\nenvironment = { A = ["1", "2"] }', head="rounds = 2")
+    asked = suite(PAIRS + '\nenvironment = { OMP_NUM_THREADS = ["1", "2"] }', head="rounds = 2")
     planned = plan(asked, *h200x4)
-    values = [entry.case.environment["A"] for entry in planned]
+    values = [entry.case.environment["OMP_NUM_THREADS"] for entry in planned]
     changes = [value for index, value in enumerate(values) if index == 0 or values[index - 1] != value]
     assert changes == ["1", "2", "1"]
 

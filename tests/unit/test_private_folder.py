@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.run.shared.private_folder import PREFIX, PrivateFolder
+from byteways.private_folder import PREFIX, PrivateFolder, private_folder
 
 
 def folders(base: Path) -> list[str]:
@@ -21,7 +22,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     """Would catch /tmp filling up with folders of killed runs, and one removed that is still in use."""
     program = (
         "import os, sys; from pathlib import Path;"
-        "from byteways.run.shared.private_folder import PrivateFolder;"
+        "from byteways.private_folder import PrivateFolder;"
         "folder = PrivateFolder(Path(sys.argv[1])); (folder.path / 'socket').write_text('');"
         "os.kill(os.getpid(), 9)"
     )
@@ -68,3 +69,29 @@ def test_removed_by_another_process_at_once(tmp_path: Path, monkeypatch: pytest.
     folder = PrivateFolder(tmp_path)
     assert len(swept) == 1 and folders(tmp_path) == [folder.path.name]
     folder.remove()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_remove_the_folder(tmp_path: Path, number: int) -> None:
+    """Would catch a folder that a batch system's SIGTERM leaves, or a process that survives its signal."""
+    program = (
+        "import os, sys; from byteways.private_folder import private_folder\n"
+        f"with private_folder() as folder: (folder / 'sys').mkdir(); os.kill(os.getpid(), {int(number)})"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert ended.returncode == -number and folders(tmp_path) == []
+
+
+def test_handlers_of_the_caller_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Would catch a run's own handling of SIGTERM being replaced, or a default that is not restored."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with private_folder():
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with private_folder():
+            assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)

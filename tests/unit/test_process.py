@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from byteways.errors import BytewaysError
+from byteways.private_folder import private_folder
 from byteways.run.conduct import process
 from byteways.run.conduct.process import (
     SOCKET_PATH_LIMIT,
@@ -23,7 +24,6 @@ from byteways.run.conduct.process import (
     process_state,
 )
 from byteways.run.shared.exit_status import describe_exit
-from byteways.run.shared.private_folder import private_folder
 
 
 @pytest.mark.parametrize(

@@ -148,21 +148,37 @@ def test_the_time_of_each_rank_is_kept_where_it_was_taken() -> None:
 
 LATE = skew(begin_ns=41_000.0, begins_last=0.9)
 STRAGGLERS = [
-    ([LATE, skew(), skew(), skew()], "rank 0 begins 41 µs after the first rank", "below 10 µs"),
+    (
+        [LATE, skew(), skew(), skew()],
+        "rank 0 begins 41 µs after the first rank",
+        "below 10 µs",
+        {"rank": 0, "late_ns": 41_000.0},
+    ),
     (
         [skew(begin_ns=3.4712e6, begins_last=0.9), skew(), skew(), skew()],
         "rank 0 begins 3.47 ms after the first rank",
         "below 10 µs",
+        {"rank": 0, "late_ns": 3.4712e6},
     ),
-    ([skew(), skew(), skew(waiting=0.48), skew()], "rank 2 has no CPU for 48 % of the time", "below 5 %"),
+    (
+        [skew(), skew(), skew(waiting=0.48), skew()],
+        "rank 2 has no CPU for 48 % of the time",
+        "below 5 %",
+        {"rank": 2, "no_cpu": 0.48},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("ranks", "observed", "required"), STRAGGLERS, ids=["late", "very late", "no-cpu"])
-def test_a_straggler_is_named(ranks: list[SimpleNamespace], observed: str, required: str) -> None:
-    """Catches a rank that all others wait for without a word."""
+@pytest.mark.parametrize(
+    ("ranks", "observed", "required", "fields"), STRAGGLERS, ids=["late", "very late", "no-cpu"]
+)
+def test_a_straggler_is_named(
+    ranks: list[SimpleNamespace], observed: str, required: str, fields: dict[str, float]
+) -> None:
+    """Catches a rank that all others wait for without a word, or without its number for programs."""
     (warning,) = outcome(case("mpi", "allreduce", ALL), ranks=ranks)["warnings"]
     assert (warning["id"], warning["observed"], warning["required"]) == ("straggler", observed, required)
+    assert warning["fields"] == fields
 
 
 QUIET = [

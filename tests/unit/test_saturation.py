@@ -120,4 +120,4 @@ def test_share_of_multiprocessors(processors: int | None, said: str) -> None:
         enough=(32, group), best=(32, group), multiprocessors=processors, path="p", variant=variant
     )
     curve.size_bytes, curve.read_write, curve.full = 8, False, True
-    assert said in saturation._row(curve)
+    assert said in saturation._table([curve]).rows[0]

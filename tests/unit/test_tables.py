@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from byteways.explain.best.best_interfaces import best_map
 from byteways.explain.display.grids import matrices
+from byteways.explain.display.table import Columns, figures, tabulated, words
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import broadest_size
 from byteways.explain.results.summary import cells
@@ -17,6 +18,25 @@ GIB, MIB = sample_run.GIB, sample_run.MIB
 
 def a_pair(build: sample_run.Builder, rate: float, *, size: int = GIB, **options: int | bool) -> None:
     build.measure("kernel", [("gpu0:device", "gpu1:device", "gpu1")], rate, size=size, options=options)
+
+
+def test_a_column_brings_its_cells_its_kind_and_its_shade() -> None:
+    """Catches a number that is aligned as text, or the shade of another column, after a column is added."""
+    columns: Columns[tuple[str, float]] = (
+        words("what", lambda row: row[0]),
+        figures("GB/s", lambda row: f"{row[1]:.0f}", lambda row: row[1] / 4),
+        words("remark", lambda row: ""),
+        figures("half", lambda row: f"{row[1] / 2:.0f}"),
+    )
+    table = tabulated("Rates", columns, [("a", 4.0), ("b", 2.0)], "a note")
+    assert (table.headings, table.numeric, table.notes) == (
+        ("what", "GB/s", "remark", "half"),
+        (1, 3),
+        ("a note",),
+    )
+    assert table.rows == (("a", "4", "", "2"), ("b", "2", "", "1"))
+    assert table.heat == ((None, 1.0, None, None), (None, 0.5, None, None))
+    assert tabulated("Rates", columns[::2], [("a", 4.0)]).heat == ()  # no column is shaded
 
 
 def test_what_one_pair_did_is_one_list() -> None:

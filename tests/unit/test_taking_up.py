@@ -75,15 +75,16 @@ def test_a_repeated_suite_may_have_grown(planned: int) -> None:
 
 def test_options_are_those_of_the_run() -> None:
     """Catches a run of another version, another suite or damaged options that is continued."""
-    assert resume._recorded_options(FOLDER, manifest(options={"rounds": 2}), None) == RunOptions(rounds=2)
-    assert resume._recorded_options(FOLDER, manifest(), SUITE) == RunOptions()
+    twice = manifest(options={"rounds": 2})
+    assert resume._recorded_options(FOLDER, twice, None, None) == RunOptions(rounds=2)
+    assert resume._recorded_options(FOLDER, manifest(), SUITE, None) == RunOptions()
     for told, suite, said in (
         (manifest(schema_version=1), None, "was written by an earlier version"),
         (manifest(suite={"text": "other"}), SUITE, "cannot be resumed"),
         (manifest(options={"colour": 3}), None, "is damaged"),
     ):
         with pytest.raises(BytewaysError, match=said):
-            resume._recorded_options(FOLDER, told, suite)
+            resume._recorded_options(FOLDER, told, suite, None)
 
 
 def test_what_changed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

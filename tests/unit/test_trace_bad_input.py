@@ -7,11 +7,12 @@ import json
 import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from byteways.errors import BytewaysError
-from byteways.watch.traces import content
+from byteways.watch.traces import content, kineto
 from byteways.watch.traces.collecting import MOST_NAMED_MISTAKES
 from byteways.watch.traces.scan import watched_of_trace
 from tests.watched.traces.corpus import FOLDER
@@ -161,3 +162,103 @@ def test_a_binary_recording_is_refused_with_the_way_out(tmp_path: Path) -> None:
     path = tmp_path / "base.1.node.bin"
     path.write_bytes(b"\1\0\0\0" * 40)
     assert "RCCL_REPLAY_FILE" in str(refused(path).hint)
+
+
+def bomb(path: Path, mebibytes: int = 4, length: int | None = None) -> Path:
+    """A trace that expands a thousand times; `length`: what its end says of the length of the content."""
+    text = b'{"schemaVersion": 1, "traceEvents": [' + b" " * (mebibytes << 20) + b"]}"
+    packed = gzip.compress(text, mtime=0)
+    if length is not None:
+        packed = packed[:-4] + length.to_bytes(4, "little")
+    path.write_bytes(packed)
+    return path
+
+
+@pytest.mark.parametrize("length", [None, 0, 100])
+def test_compressed_files_are_bounded_by_their_ratio(
+    length: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Would catch a file of 6 MB that takes minutes and 2 GiB before its refusal, also where its end lies."""
+    monkeypatch.setattr(content, "LEAST_LIMITED_BYTES", 1 << 20)
+    read: list[int] = []
+    part_of = content._part_of
+
+    def counted(file: Any, size: int) -> bytes:
+        part = part_of(file, size)
+        read.append(len(part))
+        return part
+
+    monkeypatch.setattr(content, "_part_of", counted)
+    error = refused(bomb(tmp_path / "bomb.json.gz", length=length))
+    assert "gunzip" in (error.hint or "") and sum(read) <= 2 << 20
+    if length is None:
+        assert read == []
+
+
+def test_small_files_may_be_repetitive(tmp_path: Path) -> None:
+    """Would catch a real trace of equal steps that is refused for its ratio."""
+    events = [
+        {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "ts": 1, "dur": 1, "args": {"bytes": 1}}
+    ]
+    path = tmp_path / "same.json.gz"
+    path.write_bytes(gzip.compress(json.dumps({"traceEvents": events * 5000}).encode()))
+    (only,) = watched_of_trace(path).watched.bins
+    assert only.count == 5000
+
+
+@pytest.mark.parametrize("part", [1, 64, 700])
+@pytest.mark.parametrize("file", sorted((FOLDER / "kineto").glob("*.json")), ids=lambda path: path.stem)
+def test_events_are_read_in_parts(file: Path, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch an event that is lost, halved or read twice where a part ends."""
+    if file.name == "expected.json" or file.name.startswith("empty"):
+        return
+    whole = watched_of_trace(file)
+    monkeypatch.setattr(content, "PART_BYTES", part)
+    read: list[int] = []
+    decoded = kineto._Events._decoded
+
+    def counted(events: Any, text: bytes) -> Any:
+        read.append(len(text))
+        return decoded(events, text)
+
+    monkeypatch.setattr(kineto._Events, "_decoded", counted)
+    parted = watched_of_trace(file)
+    assert (parted.watched, parted.mistakes, parted.unread) == (whole.watched, whole.mistakes, whole.unread)
+    assert read
+
+
+def test_elements_with_many_objects_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch `},{` within an event, or in its text, taken for the end of one, or refused."""
+    args = {"bytes": 3, "blocks": [{"x": number} for number in range(40)], "text": '"},{"\\'}
+    event = {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "ts": 1, "dur": 1, "args": args}
+    document = {"deviceProperties": [{}, {}], "traceEvents": [event] * 7, "more": [{}, {}], "x": {"y": [1]}}
+    path = tmp_path / "nested.json"
+    path.write_text(json.dumps(document))
+    for part in (1, 100, 1000, 1 << 20):
+        monkeypatch.setattr(content, "PART_BYTES", part)
+        (only,) = watched_of_trace(path).watched.bins
+        assert (only.count, only.bytes) == (7, 21)
+
+
+def test_an_element_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would catch an event that fills the memory."""
+    monkeypatch.setattr(content, "MOST_ELEMENT_BYTES", 1 << 16)
+    monkeypatch.setattr(content, "PART_BYTES", 1 << 12)
+    path = tmp_path / "long.json"
+    path.write_text('{"traceEvents": [{"name": "' + "a" * (4 << 20) + '"}]}')
+    assert "one of its elements" in (refused(path).cause or "")
+
+
+@pytest.mark.parametrize("text", [b'"\xff"', b'"a\x01b"', b'"\xed\xa0\x80"', b"[" * 2000 + b"]" * 2000])
+@pytest.mark.parametrize("part", [8, 1 << 20])
+def test_what_only_python_takes_for_json(
+    text: bytes, part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Would catch a traceback for a text that one reader of JSON accepts and the other one does not."""
+    monkeypatch.setattr(content, "PART_BYTES", part)
+    path = tmp_path / "odd.json"
+    path.write_bytes(b'{"traceEvents": [{"name": ' + text + b'}, {"name": ' + text + b"}, {}]}")
+    try:
+        assert watched_of_trace(path).watched.bins == []
+    except BytewaysError as error:
+        assert error.cause and error.hint

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byteways.plan.sizes import MAX_SIZE_BYTES, expand_sizes, size_filter
-from byteways.units import format_bandwidth, format_size, format_time, parse_size, short_time
+from byteways.units import format_bandwidth, format_size, format_time, parse_duration, parse_size, short_time
 
 powers = st.integers(min_value=0, max_value=43).map(lambda exponent: 2**exponent)
 
@@ -156,3 +156,14 @@ def test_times_choose_their_unit(time_ns: float, text: str) -> None:
 def test_short_times_have_three_digits(time_ns: float, text: str) -> None:
     """Catches digits that nobody measured, and 1000 ns that is not called a microsecond."""
     assert short_time(time_ns) == text
+
+
+@pytest.mark.parametrize("digits", [300, 310, 400, 5000])
+def test_numbers_of_hundreds_of_digits(digits: int) -> None:
+    """Would catch an OverflowError for a size or duration of a suite or of the command line."""
+    for unit in ("", "B", "kB", "TiB"):
+        with contextlib.suppress(ValueError):
+            assert parse_size("9" * digits + unit) >= 1
+    for unit in ("s", "m", "h"):
+        with pytest.raises(ValueError, match="too long"):
+            parse_duration("9" * digits + unit)

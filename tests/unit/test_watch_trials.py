@@ -51,8 +51,24 @@ def test_runs_that_failed_do_not_count() -> None:
     ]
     found = tried(trials)[1]
     assert (found.turns, found.duration_ns, found.of_duration) == (0, None, None)
-    assert trials_table(tried(trials), {}).rows[1][0] == TCP
+    assert trials_table(tried(trials), {}, {TCP: "badly"}).rows[1][0] == TCP
     assert found.to_json()["duration_ratio"] is None
+
+
+def test_how_changed_programs_ended() -> None:
+    """Catches a crash that is shown as turns that were not made."""
+    trials = [
+        *(trial("", 0, 1e9), trial("", 1, 1e9), trial("", 2, 1e9, status=5)),
+        *(ProgramRun(TCP, turn, 1e6, None, None, 11) for turn in (0, 2)),
+        trial(TCP, 1, 1e6, status=3),
+    ]
+    plain, found = tried(trials)
+    assert [(end.code, end.turns) for end in found.bad_ends] == [(-11, 2), (3, 1)]
+    assert (found.turns, found.of_turns, found.bad_alone) == (0, 3, 2)
+    assert [(end.code, end.turns) for end in plain.bad_ends] == [(5, 1)]
+    assert found.to_json()["bad_ends"][0] == {"exit_status": None, "signal": 11, "turns": 2}
+    table = trials_table([plain, found], {}, {TCP: "badly"})
+    assert [row[-1] for row in table.rows] == ["", "badly"] and table.rows[1][1] == "0 of 3"
 
 
 def test_the_time_that_was_seen() -> None:

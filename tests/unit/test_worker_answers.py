@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
 
@@ -100,7 +99,10 @@ def ask(
         made.serve()
     except ConnectionClosed:
         channel.sent.append({"did": "lost"})
-    assert channel.sent[0] == {"did": "hello", "pid": os.getpid()}
+    greeting = channel.sent[0]
+    step = {} if machine else {"clock_step_ns": greeting["clock_step_ns"]}
+    assert greeting == {"did": "hello", "pid": os.getpid(), **step}
+    assert all(isinstance(one, int) and one > 0 for one in step.values())
     return channel.sent[1:], measurer, host
 
 
@@ -122,14 +124,14 @@ def test_the_load_of_the_host_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     outcome = answers[0]["outcome"]
     assert answers[0]["did"] == "measure" and "leaving" not in answers[0]
     assert outcome["health"] == {"gpu0": 1, "host": {"others": 0.5}}
-    assert outcome["warnings"] == ["noisy", asdict(BUSY)]
+    assert outcome["warnings"] == ["noisy", BUSY.to_json()]
     assert measurer.did == ["open", "restart 9", "restart 9"] and host.did == ["begin", "end"] * 2
     assert len(answers) == 2
     (bare,), *_ = ask(monkeypatch, {"status": "corrupt"}, MEASURE, STOP)
     assert bare["outcome"] == {
         "status": "corrupt",
         "health": {"host": {"others": 0.5}},
-        "warnings": [asdict(BUSY)],
+        "warnings": [BUSY.to_json()],
     }
 
 

@@ -32,6 +32,7 @@ OTHERS = {
     ("topology/sysfs_writer.py", "symlink_to"): "the same",
     ("watch/simulated.py", "write_text"): "a machine model in a private temporary folder",
     ("watch/simulated.py", "symlink_to"): "the simulator under HIP's names in the same",
+    ("watch/launching.py", "symlink_to"): "the collectors in the new folder of a watch, or a private one",
     ("watch/hook/sitecustomize.py", "write_text"): "in the watched program, which need not find byteways",
     ("run/conduct/append_only_file.py", "os.fdopen"): "a descriptor of writing.open_appended()",
     ("run/conduct/process.py", "os.fdopen"): "a descriptor of writing.open_appended()",

@@ -25,8 +25,8 @@ constexpr int kMemoryType = 2, kDevicePointer = 3, kBufferId = 7, kIsManaged = 8
               kIsLegacyIpc = 10, kRangeStart = 11, kRangeBytes = 12;
 constexpr unsigned kTypeHost = 1, kTypeDevice = 2;
 constexpr std::uintptr_t kLegacyStream = 1;
-constexpr int kCaptureRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
 constexpr int kNotCapturing = 0;
+constexpr int kNotSupported = 801;  // CUDA_ERROR_NOT_SUPPORTED
 
 class CudaCopies final : public Driver {
  public:
@@ -104,7 +104,7 @@ class CudaCopies final : public Driver {
     CudaTable::Device device = 0;
     if (table_.get_context(&before) != 0 || table_.set_context(context) != 0) return {};
     const int failed = table_.context_device(&device);
-    table_.set_context(before);
+    restore(before);
     const int gpu = failed == 0 ? number_of(device) : kUnknown;
     return {gpu, false, gpu >= 0 && primary(gpu) != nullptr};
   }
@@ -147,14 +147,9 @@ class CudaCopies final : public Driver {
   int record(Event event, Stream stream) const override {
     return table_.record_event(static_cast<CudaTable::Event>(event), of(stream));
   }
-  // While any thread captures in global mode, the driver refuses queries, and ends the capture for them,
-  // unless the thread's mode is relaxed.
   int query(Event event) const override {
-    int mode = kCaptureRelaxed;
-    if (table_.exchange_capture_mode) table_.exchange_capture_mode(&mode);
-    const int code = table_.query_event(static_cast<CudaTable::Event>(event));
-    if (table_.exchange_capture_mode) table_.exchange_capture_mode(&mode);
-    return code;
+    const Relaxed relaxed(this);
+    return table_.query_event(static_cast<CudaTable::Event>(event));
   }
   int wait(Stream stream, Event event) const override {
     return table_.wait_event(of(stream), static_cast<CudaTable::Event>(event), 0u);
@@ -179,14 +174,25 @@ class CudaCopies final : public Driver {
     *changed = context != primary(gpu);
     return *changed ? table_.set_context(primary(gpu)) : 0;
   }
-  void restore(void* before) const override { table_.set_context(static_cast<CudaTable::Context>(before)); }
+  // Once more after a failure: the program must find its own context again.
+  void restore(void* before) const override {
+    const auto context = static_cast<CudaTable::Context>(before);
+    if (table_.set_context(context) != 0) table_.set_context(context);
+  }
 
   int retain(int gpu) override {
-    if (primary(gpu) != nullptr) return 0;
+    if (primary(gpu) != nullptr && is_active(gpu)) return 0;
     CudaTable::Context context = nullptr;
     if (const int code = table_.retain_context(&context, handle(gpu))) return code;
     primaries_[static_cast<std::size_t>(gpu)].store(context, std::memory_order_release);
     return 0;
+  }
+  std::uint64_t context_identity(int gpu) const override {
+    unsigned long long identity = 0;
+    const CudaTable::Context context = primary(gpu);
+    const bool known =
+        table_.context_identity && context != nullptr && table_.context_identity(context, &identity) == 0;
+    return known ? identity : 0;
   }
   bool is_active(int gpu) const override {
     unsigned flags = 0;
@@ -226,8 +232,19 @@ class CudaCopies final : public Driver {
     return table_.synchronize_event(static_cast<CudaTable::Event>(event));
   }
   int elapsed_ms(float* milliseconds, Event begin, Event end) const override {
+    const Relaxed relaxed(this);
     return table_.elapsed_time(milliseconds, static_cast<CudaTable::Event>(begin),
                                static_cast<CudaTable::Event>(end));
+  }
+  int exchange_capture_mode(int* mode) const override {
+    return table_.exchange_capture_mode ? table_.exchange_capture_mode(mode) : kNotSupported;
+  }
+  int most_shared_bytes(std::size_t* bytes) const override {
+    int most = 0;
+    const int code =
+        table_.device_attribute(&most, CudaTable::kDeviceSharedBytesOptIn, handle(current_gpu()));
+    *bytes = static_cast<std::size_t>(most);
+    return code;
   }
   int load_module(Module* module, const void* image) const override {
     return table_.load_module(reinterpret_cast<CudaTable::Module*>(module), image);

@@ -18,8 +18,10 @@ namespace {
 
 using hip::HipTable;
 
-constexpr int kCaptureRelaxed = 2;  // hipStreamCaptureModeRelaxed
 constexpr int kNotCapturing = 0;    // hipStreamCaptureStatusNone
+constexpr int kNotSupported = 801;  // hipErrorNotSupported
+// Handles that mean a stream of the current GPU: the default one, hipStreamLegacy and hipStreamPerThread.
+constexpr std::uintptr_t kLegacyStream = 1, kPerThreadStream = 2;
 const std::vector<std::string> kDirectories{"/opt/rocm/lib", "/opt/rocm/hip/lib"};
 
 class HipCopies final : public Driver {
@@ -27,6 +29,13 @@ class HipCopies final : public Driver {
   int open(const Library& library, const std::string& path) {
     LibraryReport report;
     table_.bind(library, report);
+    const bool clean = last_error() == 0;
+    const int code = start(library, path, report);
+    if (clean) clear_last_error();
+    return code;
+  }
+
+  int start(const Library& library, const std::string& path, LibraryReport& report) {
     if (!gpu::complete(report) || !table_.pointer_attributes || !table_.stream_device || !table_.get_device)
       return 1;
     if (const int code = table_.initialize(0)) return code;
@@ -43,7 +52,7 @@ class HipCopies final : public Driver {
 
   std::string uuid(int gpu) const override {
     HipTable::Uuid uuid{};
-    if (!table_.device_uuid || quiet(table_.device_uuid(&uuid, gpu)) != 0) return {};
+    if (!table_.device_uuid || table_.device_uuid(&uuid, gpu) != 0) return {};
     return "GPU-" + std::string(uuid.bytes, sizeof uuid.bytes);
   }
   std::string pci_address(int gpu) const override {
@@ -58,10 +67,17 @@ class HipCopies final : public Driver {
            (text == nullptr ? "" : std::string(": ") + text);
   }
 
+  int last_error() const override { return table_.peek_last_error ? table_.peek_last_error() : 0; }
+  void clear_last_error() const override {
+    if (table_.last_error) table_.last_error();
+  }
+
   int copy(void* to, const void* from, std::size_t bytes, Stream stream) const override {
     return table_.copy_async(to, from, bytes, HipTable::kCopyDefault, of(stream));
   }
-  bool has_batch(Stream stream) const override { return table_.copy_batch && stream != nullptr; }
+  bool has_batch(Stream stream) const override {
+    return table_.copy_batch && reinterpret_cast<std::uintptr_t>(stream) > kLegacyStream;
+  }
   int copy_batch(void** to, const void** from, std::size_t* bytes, std::size_t count,
                  Stream stream) const override {
     std::size_t failed = 0;  // attributes are not supported (hipMemcpyBatchAsync)
@@ -69,20 +85,20 @@ class HipCopies final : public Driver {
   }
   StreamPlace place_of(Stream stream) const override {
     int gpu = kUnknown;
-    const int code = stream == nullptr ? table_.get_device(&gpu) : table_.stream_device(of(stream), &gpu);
-    if (quiet(code) != 0 || gpu < 0 || gpu >= gpus) return {};
+    const bool current = reinterpret_cast<std::uintptr_t>(stream) <= kPerThreadStream;
+    const int code = current ? table_.get_device(&gpu) : table_.stream_device(of(stream), &gpu);
+    if (code != 0 || gpu < 0 || gpu >= gpus) return {};
     return {gpu, retained_[static_cast<std::size_t>(gpu)].load(std::memory_order_acquire), false};
   }
   bool is_capturing(Stream stream) const override {
     int status = kNotCapturing;
-    return !table_.is_capturing || quiet(table_.is_capturing(of(stream), &status)) != 0 ||
-           status != kNotCapturing;
+    return !table_.is_capturing || table_.is_capturing(of(stream), &status) != 0 || status != kNotCapturing;
   }
   Extent extent(const void* data) const override {
     Extent found{reinterpret_cast<std::uintptr_t>(data), 0, kUnknown, false};
     found.end = found.begin + 1;
     HipTable::PointerAttributes attributes{};
-    if (quiet(table_.pointer_attributes(&attributes, data)) != 0) return found;
+    if (table_.pointer_attributes(&attributes, data) != 0) return found;
     // hipMemoryTypeHost was 0 before HIP 6, where 0 became hipMemoryTypeUnregistered.
     const int host = number_ < HipTable::kVersion6 ? 0 : 1;
     if (attributes.is_managed != 0 || attributes.device_pointer != data) return found;
@@ -90,7 +106,7 @@ class HipCopies final : public Driver {
     if (attributes.type == host + 1) found.place = attributes.device;
     void* start = nullptr;
     std::size_t bytes = 0;
-    if (!table_.address_range || quiet(table_.address_range(&start, &bytes, const_cast<void*>(data))) != 0)
+    if (!table_.address_range || table_.address_range(&start, &bytes, const_cast<void*>(data)) != 0)
       return found;
     const auto first = reinterpret_cast<std::uintptr_t>(start);
     if (first <= found.begin && found.begin - first < bytes) {
@@ -103,19 +119,14 @@ class HipCopies final : public Driver {
   std::uint64_t identity(const void* data) const override {
     std::uint64_t identity = 0;  // the runtime writes 32 bits of it
     if (!table_.pointer_attribute) return 0;
-    return quiet(table_.pointer_attribute(&identity, HipTable::kBufferId, data)) == 0 ? identity : 0;
+    return table_.pointer_attribute(&identity, HipTable::kBufferId, data) == 0 ? identity : 0;
   }
   int record(Event event, Stream stream) const override {
     return table_.record_event(static_cast<HipTable::Event>(event), of(stream));
   }
-  // While any thread captures in global mode, the driver refuses queries, and ends the capture for them,
-  // unless the thread's mode is relaxed.
   int query(Event event) const override {
-    int mode = kCaptureRelaxed;
-    if (table_.exchange_capture_mode) table_.exchange_capture_mode(&mode);
-    const int code = quiet(table_.query_event(static_cast<HipTable::Event>(event)));
-    if (table_.exchange_capture_mode) table_.exchange_capture_mode(&mode);
-    return code;
+    const Relaxed relaxed(this);
+    return table_.query_event(static_cast<HipTable::Event>(event));
   }
   int wait(Stream stream, Event event) const override {
     return table_.wait_event(of(stream), static_cast<HipTable::Event>(event), 0u);
@@ -128,7 +139,7 @@ class HipCopies final : public Driver {
 
   int current_gpu() const override {
     int gpu = kUnknown;
-    return quiet(table_.get_device(&gpu)) == 0 ? gpu : kUnknown;
+    return table_.get_device(&gpu) == 0 ? gpu : kUnknown;
   }
   int enter(int gpu, void** before, bool* changed) const override {
     int current = 0;
@@ -138,7 +149,9 @@ class HipCopies final : public Driver {
     return *changed ? table_.set_device(gpu) : 0;
   }
   void restore(void* before) const override {
-    table_.set_device(static_cast<int>(reinterpret_cast<std::intptr_t>(before)));
+    // Once more after a failure: the program must find its own GPU again.
+    const auto gpu = static_cast<int>(reinterpret_cast<std::intptr_t>(before));
+    if (table_.set_device(gpu) != 0) table_.set_device(gpu);
   }
 
   int retain(int gpu) override {
@@ -153,7 +166,7 @@ class HipCopies final : public Driver {
     const Current current(*this, gpu);
     if (current.failed() != 0) return current.failed();
     const int code = table_.enable_peer_access(peer, 0u);
-    if (quiet(code) == HipTable::kPeerAccessAlreadyEnabled) return 0;
+    if (code == HipTable::kPeerAccessAlreadyEnabled) return 0;
     return code;
   }
   int allocate_device(void** data, std::size_t bytes) const override {
@@ -180,14 +193,24 @@ class HipCopies final : public Driver {
     return table_.synchronize_event(static_cast<HipTable::Event>(event));
   }
   int elapsed_ms(float* milliseconds, Event begin, Event end) const override {
+    const Relaxed relaxed(this);
     return table_.elapsed_time(milliseconds, static_cast<HipTable::Event>(begin),
                                static_cast<HipTable::Event>(end));
+  }
+  int exchange_capture_mode(int* mode) const override {
+    return table_.exchange_capture_mode ? table_.exchange_capture_mode(mode) : kNotSupported;
+  }
+  int most_shared_bytes(std::size_t* bytes) const override {
+    int most = 0;
+    const int code = table_.device_attribute(&most, HipTable::kDeviceSharedBytes, current_gpu());
+    *bytes = static_cast<std::size_t>(most);
+    return code;
   }
   int load_module(Module* module, const void* image) const override {
     return table_.load_module(reinterpret_cast<HipTable::Module*>(module), image);
   }
   void unload_module(Module module) const override {
-    if (table_.unload_module) quiet(table_.unload_module(static_cast<HipTable::Module>(module)));
+    if (table_.unload_module) table_.unload_module(static_cast<HipTable::Module>(module));
   }
   int get_kernel(Kernel* kernel, Module module, const char* name) const override {
     return table_.get_kernel(reinterpret_cast<HipTable::Kernel*>(kernel),
@@ -223,21 +246,13 @@ class HipCopies final : public Driver {
     const auto properties = std::make_unique<HipTable::Properties>();
     std::memset(properties->bytes, 0, sizeof properties->bytes);
     const auto& get = table_.device_properties ? table_.device_properties : table_.device_properties_before_6;
-    return gpu >= 0 && get && quiet(get(properties.get(), gpu)) == 0 ? properties->architecture()
-                                                                     : std::string();
+    return gpu >= 0 && get && get(properties.get(), gpu) == 0 ? properties->architecture() : std::string();
   }
 
   static constexpr unsigned kEventWithoutTiming = 2;  // hipEventDisableTiming
   static constexpr int kNoPeerAccess = 217;           // hipErrorPeerAccessUnsupported
 
   static HipTable::Stream of(Stream stream) { return static_cast<HipTable::Stream>(stream); }
-  // HIP keeps the last failure of a thread for hipGetLastError(). One that this library handles is taken
-  // back, or the program would find it after its own next launch.
-  int quiet(int code) const {
-    if (code != 0 && table_.last_error) table_.last_error();
-    return code;
-  }
-
   HipTable table_;
   int number_ = 0;
   hip::HipLibrary hip_;

@@ -21,11 +21,17 @@ Streams::Streams(const Model& model, const Faults& faults, Engine& engine, Timel
       devices_(&devices),
       hardware_queues_(engine, model.gpu.count, model.gpu.hardware_queues),
       noise_(model.noise, model.seed, noise_key),
-      defaults_(at(model.gpu.count)) {}
+      defaults_(at(model.gpu.count)),
+      resets_(at(model.gpu.count)) {}
 
 bool Streams::in_use() const {
-  const auto own = std::count_if(defaults_.begin(), defaults_.end(), [](const Stream* each) { return each; });
-  return streams_.size() > static_cast<std::size_t>(own) || !events_.empty();
+  auto own = static_cast<std::size_t>(
+      std::count_if(defaults_.begin(), defaults_.end(), [](const Stream* each) { return each; }));
+  own += of_threads_.size();
+  own += static_cast<std::size_t>(
+      std::count_if(streams_.begin(), streams_.end(), [](const auto& each) { return each.second->lost; }));
+  return streams_.size() > own ||
+         !std::all_of(events_.begin(), events_.end(), [](const auto& each) { return each.second->lost; });
 }
 
 Stream* Streams::make(Place place) {
@@ -49,6 +55,23 @@ Stream* Streams::default_of(int gpu) {
   Stream*& stream = defaults_.at(at(gpu));
   if (stream == nullptr) stream = make({Place::Kind::gpu, gpu});
   return stream;
+}
+
+Stream* Streams::of_thread(int gpu) {
+  Stream*& stream = of_threads_[{std::this_thread::get_id(), gpu}];
+  if (stream == nullptr) stream = make({Place::Kind::gpu, gpu});
+  return stream;
+}
+
+void Streams::reset(int gpu) {
+  const Place place{Place::Kind::gpu, gpu};
+  defaults_.at(at(gpu)) = nullptr;
+  std::erase_if(of_threads_, [&](const auto& each) { return each.first.second == gpu; });
+  for (const auto& [stream, known] : streams_)
+    if (known->place == place && !std::exchange(known->lost, true))
+      hardware_queues_.give_back(gpu, known->queue);
+  for (const auto& [event, known] : events_) known->lost |= known->place == place;
+  ++resets_.at(at(gpu));
 }
 
 void Streams::destroy(Stream* stream) {

@@ -3,8 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "simulator/engine/engine.hpp"
@@ -34,12 +37,14 @@ struct Stream {
   std::shared_ptr<const Mark> latest = nullptr;  // of what was submitted last, null before
   std::unique_ptr<Graph> recording = nullptr;    // set between begin and end of a recording
   bool replays = false;                          // a graph plays a call that is not its first
+  bool lost = false;                             // the GPU was reset
   bool idle() const { return completed == submitted; }
 };
 
 struct Event {
   Place place;
   std::shared_ptr<Mark> mark;  // of the latest record, null before
+  bool lost = false;           // the GPU was reset
 };
 
 // Hardware queues of GPUs: streams beyond their number share a queue and are serialised there.
@@ -76,9 +81,14 @@ class Streams {
 
   Stream* make(Place place);
   Stream* default_of(int gpu);
+  Stream* of_thread(int gpu);    // the calling thread's own default stream
   void destroy(Stream* stream);  // it is idle
   Event* make_event(Place place);
   void destroy(Event* event);  // throws invalid when there is no such event
+
+  // Streams and events of a GPU that was reset stay where they are, so that their use is noticed.
+  void reset(int gpu);
+  std::uint64_t resets(int gpu) const { return resets_.at(static_cast<std::size_t>(gpu)); }
 
   // Submits an operation; blocks while the queue is full. `noisy`: add the noise of the model.
   void submit(Lock& lock, Stream& stream, std::unique_ptr<Operation> operation, bool noisy);
@@ -98,6 +108,8 @@ class Streams {
   std::vector<Engine::Queue*> unused_;  // queues of destroyed CPU streams
   Noise noise_;
   std::vector<Stream*> defaults_;  // [gpu]
+  std::map<std::pair<std::thread::id, int>, Stream*> of_threads_;
+  std::vector<std::uint64_t> resets_;  // [gpu]
   std::unordered_map<const Stream*, std::unique_ptr<Stream>> streams_;
   std::unordered_map<const Event*, std::unique_ptr<Event>> events_;
 };

@@ -54,6 +54,23 @@ Health World::health(int gpu) {
   return devices_.health(gpu);
 }
 
+void World::reset_gpu(int gpu) {
+  std::vector<void*> blocks;
+  {
+    Lock lock(mutex_);
+    devices_.check(gpu_place(gpu));
+    wait_for_all(lock);
+    streams_.reset(gpu);
+    blocks = memory_.blocks_of(gpu_place(gpu));
+  }
+  for (void* data : blocks) release(data);
+}
+
+std::uint64_t World::resets(int gpu) {
+  const std::lock_guard lock(mutex_);
+  return streams_.resets(gpu);
+}
+
 Lock World::enter(double cost_ns) {
   Lock lock(mutex_);
   time_.enter(lock, cost_ns);

@@ -136,7 +136,8 @@ class World {
 
   Stream* create_stream(Place place);
   Stream* default_stream(int gpu);
-  void destroy(Stream* stream);  // waits for what is queued
+  Stream* stream_of_thread(int gpu);  // the calling thread's own default stream
+  void destroy(Stream* stream);       // waits for what is queued
   Event* create_event(Place place);
   void destroy(Event* event);
   void record(Event* event, Stream* stream);
@@ -176,6 +177,9 @@ class World {
   // --- health
 
   Health health(int gpu);
+  // Gives back the memory of a GPU, and takes its streams and events from whoever has them.
+  void reset_gpu(int gpu);
+  std::uint64_t resets(int gpu);
 
   // --- parts, for the libraries of ranks
 

@@ -41,6 +41,11 @@ Stream* World::default_stream(int gpu) {
   return streams_.default_of(gpu);
 }
 
+Stream* World::stream_of_thread(int gpu) {
+  const std::lock_guard lock(mutex_);
+  return streams_.of_thread(gpu);
+}
+
 void World::destroy(Stream* stream) {
   Lock lock = enter(model_.calls.enqueue_ns);
   time_.wait_until(

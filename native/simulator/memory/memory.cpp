@@ -94,6 +94,13 @@ void Memory::release(const void* data) {
   blocks_.erase(found);
 }
 
+std::vector<void*> Memory::blocks_of(Place owner) const {
+  std::vector<void*> found;
+  for (const auto& [address, block] : blocks_)
+    if (block->owner == owner) found.push_back(block->data);
+  return found;
+}
+
 Block* Memory::find(const void* data) const {
   const auto* address = static_cast<const std::byte*>(data);
   auto after = blocks_.upper_bound(address);

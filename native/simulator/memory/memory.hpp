@@ -88,6 +88,7 @@ class Memory {
   void drop_borrowed();
   void release(const void* data);
   std::size_t blocks() const { return blocks_.size(); }
+  std::vector<void*> blocks_of(Place owner) const;
   // Returns nullptr if the address is in no block.
   Block* find(const void* data) const;
   // Throws Failure: illegal_address when [data, data + bytes) is not inside one block, not_supported when it

@@ -43,8 +43,13 @@ constexpr ErrorWords kWords[] = {
      "unspecified launch failure"},
     {code::kNotSupported, "CUDA_ERROR_NOT_SUPPORTED", "hipErrorNotSupported", "operation not supported",
      "operation not supported"},
+    {code::kContextDestroyed, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "hipErrorContextIsDestroyed",
+     "context is destroyed", "context is destroyed"},
     {code::kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "hipErrorStreamCaptureUnsupported",
      "operation not permitted when stream is capturing", "operation not permitted when stream is capturing"},
+    {code::kCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "hipErrorStreamCaptureInvalidated",
+     "operation failed due to a previous error during capture",
+     "operation failed due to a previous error during capture"},
     {code::kUnknown, "CUDA_ERROR_UNKNOWN", "hipErrorUnknown", "unknown error", "unknown error"},
 };
 
@@ -72,6 +77,16 @@ std::string_view trimmed(std::string_view text) {
 }
 
 }  // namespace
+
+std::atomic<std::uint64_t> CountedCalls::made_{0}, CountedCalls::failing_{0};
+std::atomic<int> CountedCalls::code_{0};
+
+void CountedCalls::fail(std::uint64_t number, int code) {
+  code_ = code;
+  made_ = 0;
+  failing_ = number;
+}
+std::uint64_t CountedCalls::made() { return made_; }
 
 const ErrorWords* error_words(int code) {
   for (const ErrorWords& words : kWords)

@@ -4,6 +4,7 @@
 // Entry points call what is declared here and never each other: a vendor's real library that is loaded
 // globally would otherwise catch the simulator's own calls.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <new>
@@ -33,7 +34,8 @@ inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, k
                      kInvalidDevice = 101, kInvalidImage = 200, kInvalidContext = 201, kNoPeerAccess = 217,
                      kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
                      kPeerAccessEnabled = 704, kLaunchFailed = 719, kNotSupported = 801,
-                     kCaptureUnsupported = 900, kUnknown = 999;
+                     kContextDestroyed = 709, kCaptureUnsupported = 900, kCaptureInvalidated = 901,
+                     kUnknown = 999;
 }
 
 // A vendor's name and message of an error code.
@@ -57,9 +59,27 @@ struct Refusal {
   int code;
 };
 
+// Every call of a vendor's function is counted, and one that is chosen fails without having done anything.
+class CountedCalls {
+ public:
+  // The `number`-th from now on fails with this code; 0: none.
+  static void fail(std::uint64_t number, int code);
+  static std::uint64_t made();  // since then
+  // The code with which the call fails that begins now; 0: it does not.
+  static int next() noexcept {
+    const std::uint64_t number = made_.fetch_add(1, std::memory_order_relaxed) + 1;
+    return number == failing_.load(std::memory_order_relaxed) ? code_.load(std::memory_order_relaxed) : 0;
+  }
+
+ private:
+  static std::atomic<std::uint64_t> made_, failing_;
+  static std::atomic<int> code_;
+};
+
 // Runs the body of a vendor's entry point and maps exceptions to the vendor's error codes.
 template <class Body>
 int answer(Body body) noexcept {
+  if (const int code = CountedCalls::next()) return forget_sentence(code);
   try {
     body();
     return 0;

@@ -5,14 +5,15 @@
 #include "simulator/vendors/cuda.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "runtimes/gpu/memory_types.hpp"
@@ -32,6 +33,7 @@ struct Visible {
   std::atomic<bool> initialised{false};
   std::vector<int> gpus;                   // by ordinal; read from the environment at the first cuInit
   std::atomic<std::uint64_t> retained{0};  // GPUs whose primary context is in use, a bit each
+  std::array<std::atomic<std::uint64_t>, 64> resets{};  // of each GPU when its context was retained last
 };
 Visible& visible() {
   static Visible state;
@@ -64,10 +66,28 @@ int gpu_of(Context context) {
   return gpu;
 }
 
+// What a call answers; the driver keeps none of it.
+int told(int code) { return code; }
+
 // 90 for "sm_90".
 int capability(const Model& model) {
   constexpr std::size_t kPrefix = 3;
   return model.gpu.architecture.starts_with("sm_") ? std::atoi(model.gpu.architecture.c_str() + kPrefix) : 0;
+}
+
+// CUDA C++ programming guide, technical specifications by compute capability.
+std::size_t shared_bytes_of(const Model& model) {
+  switch (capability(model)) {
+    case 86:
+    case 89:
+    case 120:
+      return 99 << 10;
+    case 80:
+    case 87:
+      return 163 << 10;
+    default:
+      return 227 << 10;
+  }
 }
 
 int attribute_of(const Model& model, int attribute) {
@@ -98,7 +118,7 @@ int attribute_of(const Model& model, int attribute) {
     case CudaTable::kDeviceHasPools:
       return 1;
     case CudaTable::kDeviceSharedBytesOptIn:
-      return Cuda::kSharedBytes;
+      return static_cast<int>(shared_bytes_of(model));
     default:
       throw Refusal{code::kInvalidValue};
   }
@@ -119,6 +139,7 @@ int word_of(int number, const char** to, const char* ErrorWords::* column) {
 }  // namespace
 
 World& Cuda::world() { return cuda_api::world(); }
+std::size_t Cuda::shared_bytes() { return shared_bytes_of(cuda_api::world().model()); }
 int Cuda::current_gpu() { return cuda_api::current_gpu(); }
 const std::vector<int>& Cuda::gpus() { return visible().gpus; }
 int Cuda::gpu_of(int device) {
@@ -247,6 +268,7 @@ int cuDevicePrimaryCtxRetain(Context* context, Device device) {
     world();
     give(context, context_of(gpu_of(device)));
     visible().retained |= std::uint64_t{1} << gpu_of(device);
+    visible().resets[static_cast<std::size_t>(gpu_of(device))] = world().resets(gpu_of(device));
   });
 }
 
@@ -254,7 +276,21 @@ int cuDevicePrimaryCtxGetState(Device device, unsigned* flags, int* active) {
   return answer([&] {
     world();
     give(flags, 0u);
-    give(active, static_cast<int>(visible().retained >> gpu_of(device) & 1));
+    const int gpu = gpu_of(device);
+    const bool current = visible().resets[static_cast<std::size_t>(gpu)] == world().resets(gpu);
+    give(active, static_cast<int>(visible().retained >> gpu & 1) * (current ? 1 : 0));
+  });
+}
+
+// Of a context that was reset and not retained since then there is none.
+int cuCtxGetId(Context context, unsigned long long* identity) {
+  return answer([&] {
+    world();
+    const int gpu = context == nullptr ? current_gpu() : gpu_of(context);
+    const std::uint64_t resets = world().resets(gpu);
+    require((visible().retained >> gpu & 1) != 0 && visible().resets[static_cast<std::size_t>(gpu)] == resets,
+            code::kContextDestroyed);
+    give(identity, 64ull * resets + static_cast<unsigned>(gpu) + 1);
   });
 }
 
@@ -413,9 +449,10 @@ int cuFuncLoad(Kernel kernel) {
 
 int cuFuncSetAttribute(Kernel kernel, int attribute, int value) {
   return answer([&] {
-    kernel_of(kernel);
-    require(attribute == Table::kKernelMaxDynamicSharedBytes && value >= 0 && value <= Cuda::kSharedBytes,
+    require(attribute == Table::kKernelMaxDynamicSharedBytes && value >= 0 &&
+                static_cast<std::size_t>(value) <= Cuda::shared_bytes(),
             code::kInvalidValue);
+    kernel_of(kernel).most_shared_bytes = static_cast<std::size_t>(value);
   });
 }
 

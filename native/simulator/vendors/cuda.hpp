@@ -5,6 +5,7 @@
 
 #include "runtimes/cuda/driver.hpp"
 #include "simulator/machine/world.hpp"
+#include "simulator/vendors/kernels.hpp"
 
 #define BYTEWAYS_ENTRY_TABLE "runtimes/cuda/cuda.def"
 
@@ -19,9 +20,10 @@ struct Cuda {
   static CopyPolicy copies() { return {}; }
   static constexpr bool kReturnsEarly = true;  // calls that wait, where all memory is of GPUs
   static const std::vector<int>& gpus();       // the visible ones, by ordinal
-  // Dynamic shared memory that a block may opt in to (CUDA C++ programming guide, compute capability 9.0; 8.0
-  // has 163 KiB). Nothing that is simulated depends on it.
-  static constexpr int kSharedBytes = 227 << 10;
+  // Dynamic shared memory that a block may opt in to on this GPU, and that of a kernel: 48 KiB until
+  // cuFuncSetAttribute().
+  static std::size_t shared_bytes();
+  static std::size_t most_shared_bytes(const KernelEntry& entry) { return entry.most_shared_bytes; }
 };
 
 // The table's rows name their types so.

@@ -8,10 +8,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "runtimes/gpu/memory_types.hpp"
@@ -35,6 +35,18 @@ constexpr std::size_t kNameRoom = 256;
 constexpr std::uint64_t kKib = 1024;
 // HIP 6.0: HIP 5 has no threshold for peers, and does not report copy engines (hip_device_runtime.cpp).
 constexpr int kPeerThresholdVersion = HipTable::kVersion6, kCopyEnginesVersion = HipTable::kVersion6;
+
+constexpr int kKeepsFailuresVersion = 70'000'000;
+thread_local int last_error = 0;
+
+bool keeps_failures() noexcept {
+  try {
+    static const bool keeps = world_of("amd").model().runtime_version >= kKeepsFailuresVersion;
+    return keeps;
+  } catch (...) {  // no machine
+    return false;
+  }
+}
 
 bool has_retry(const Model& model) { return model.gpu.architecture.find(":xnack") != std::string::npos; }
 
@@ -118,7 +130,7 @@ int attribute_of(const Model& model, int attribute) {
     case HipTable::kDevicePageableAccess:
       return model.pageable_access && environment().settings.retry_faults ? 1 : 0;
     case HipTable::kDeviceSharedBytes:
-      return Hip::kSharedBytes;
+      return static_cast<int>(Hip::shared_bytes());
     default:
       throw Refusal{code::kInvalidValue};
   }
@@ -134,6 +146,11 @@ void write_properties(Properties* properties, Device device, std::size_t size, s
 }
 
 }  // namespace
+
+int told(int code) noexcept {
+  if (!keeps_failures() || (code != 0 && code != code::kNotReady)) last_error = code;
+  return code;
+}
 
 World& Hip::world() { return hip_api::world(); }
 int Hip::current_gpu() { return hip_api::current_gpu(); }
@@ -230,8 +247,8 @@ int hipGetDevice(Device* device) {
   });
 }
 
-// No call here keeps its failure.
-int hipGetLastError() { return 0; }
+int hipGetLastError() { return std::exchange(last_error, 0); }
+int hipPeekAtLastError() { return last_error; }
 
 int hipStreamGetDevice(Stream stream, Device* device) {
   return answer([&] { give(device, device_of(stream_of(stream)->place)); });
@@ -295,7 +312,7 @@ int hipExtMallocWithFlags(void** data, std::size_t bytes, unsigned flags) {
     case Table::kDeviceUncached:
       return allocate(data, bytes, Kind::device_uncached);
     default:
-      return forget_sentence(code::kInvalidValue);
+      return told(forget_sentence(code::kInvalidValue));
   }
 }
 
@@ -349,7 +366,7 @@ int hipMemPrefetchAsync(const void* data, std::size_t bytes, Device device, Stre
 int hipIpcOpenMemHandle(void** data, Handle handle, unsigned flags) {
   // hipIpcMemLazyEnablePeerAccess of the version, which takes no other flag.
   const unsigned known = world_of("amd").model().runtime_version < 60'000'000 ? 0 : 1;
-  if (flags != known) return code::kInvalidValue;
+  if (flags != known) return told(code::kInvalidValue);
   return open_handle(data, handle);
 }
 

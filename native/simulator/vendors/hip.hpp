@@ -5,6 +5,8 @@
 
 #include "runtimes/hip/driver.hpp"
 #include "simulator/machine/world.hpp"
+#include "simulator/vendors/api.hpp"
+#include "simulator/vendors/kernels.hpp"
 
 #define BYTEWAYS_ENTRY_TABLE "runtimes/hip/hip.def"
 
@@ -20,8 +22,18 @@ struct Hip {
   // Calls that wait do so for every copy: no version of AMD's documents says otherwise of a kind of memory.
   static constexpr bool kReturnsEarly = false;
   // Local data share of a CDNA compute unit (CDNA 2 and 3 ISA guides).
-  static constexpr int kSharedBytes = 64 << 10;
+  static constexpr std::size_t shared_bytes() { return 64 << 10; }
+  static constexpr std::size_t most_shared_bytes(const KernelEntry&) { return shared_bytes(); }
 };
+
+// HIP keeps for each thread the result of its last call. Since version 7 it is that of the last call which
+// failed, "not ready" apart, until it is read (clr, hip_internal.hpp, HIP_RETURN).
+int told(int code) noexcept;
+// Hides the general one here: each call passes it.
+template <class Body>
+int answer(Body body) noexcept {
+  return told(sim::answer(body));
+}
 
 // The table's rows name their types so.
 using Access = Hip::Table::Access;

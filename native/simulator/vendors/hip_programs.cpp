@@ -63,15 +63,13 @@ int hipSetDeviceFlags(unsigned) {
 int hipDeviceReset() {
   return answer([] { Hip::world().synchronize_device(Hip::current_gpu()); });
 }
-// No call here keeps its failure.
-int hipPeekAtLastError() { return 0; }
 
 int hipStreamCreate(Stream* stream) { return make_stream(stream); }
 int hipStreamCreateWithPriority(Stream* stream, unsigned, int) { return make_stream(stream); }
 int hipStreamQuery(Stream stream) {
   bool idle = false;
   const int failed = answer([&] { idle = Hip::world().finished(queue_of(stream)); });
-  return failed == 0 && !idle ? code::kNotReady : failed;
+  return failed == 0 && !idle ? told(code::kNotReady) : failed;
 }
 int hipEventCreate(Event* event) {
   return answer([&] {

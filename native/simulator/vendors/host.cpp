@@ -230,6 +230,11 @@ void bwsim_at_fault(int* rank, int* gpu, int* library) {
   *gpu = time.at_fault().gpu;
   *library = time.at_fault().library ? 1 : 0;
 }
+void bwsim_fail_call(std::uint64_t number, int code) { CountedCalls::fail(number, code); }
+std::uint64_t bwsim_calls() { return CountedCalls::made(); }
+int bwsim_reset_gpu(int gpu) {
+  return attempt([&] { World::get().reset_gpu(gpu); });
+}
 std::uint64_t bwsim_thread_turns() {
   Timeline& time = Timeline::of_process();
   const Lock lock(time.mutex());

@@ -12,6 +12,7 @@ struct KernelEntry {
   std::string name;
   int most_threads = 0;  // launch bound, as the source has it
   std::size_t argument_bytes = 0;
+  std::size_t most_shared_bytes = 48 << 10;  // dynamic, before a kernel opts in to more (CUDA)
 };
 
 // Owned by the simulator until the process ends, because the function tables have no unload function.

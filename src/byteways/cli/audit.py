@@ -38,7 +38,7 @@ def audit(
     ] = None,
     every: Every = False,
 ) -> int:
-    """Judge each number; exit with status 1 if any is impossible, low or odd in its table."""
+    """Judge each number; exit with status 1 if any is impossible, low, odd or of wrong data."""
     from byteways.cli.machine_of_outputs import machine_of_outputs
     from byteways.explain.audit.audit import audited
     from byteways.explain.checks.normal import read_normal
@@ -48,9 +48,10 @@ def audit(
     known = machine_of_outputs(machine, [output.hints for file in read for output in file.outputs])
     found = audited(read, known.topology, read_normal(None), machine=known.name, marks=[known.mark])
     if not found.values:
+        wrong = [one for *_, one in found.wrong]
         raise BytewaysError(
             "the files have no number that can be read",
-            cause="; ".join(one.what for _, one in found.mistakes[:3]) or None,
+            cause="; ".join(one.what for one in (*wrong, *(one for _, one in found.mistakes[:3]))) or None,
             hint=formats_hint(),
         )
     if page is not None:

@@ -238,11 +238,11 @@ def _now(
     """Measures the question and answers it, on a real machine within the question's limit."""
     from byteways.plan.budget import BudgetError
     from byteways.plan.question import host_alone
+    from byteways.private_folder import private_folder
     from byteways.record.simulation_mark import voice
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.simulation import simulation_of
     from byteways.run.conduct.time_limit import TimeLimit
-    from byteways.run.shared.private_folder import private_folder
 
     began = time.monotonic()
     simulation = simulation_of(machine, None)

@@ -122,7 +122,7 @@ def run(
 
     with Interruption() as interruption:
         if resume is not None:
-            execution = take_up_between_hosts(resume, suite)
+            execution = take_up_between_hosts(resume, suite, options.launcher)
         else:
             assert suite is not None
             hosts = hosts_of(options.hosts or "")
@@ -153,7 +153,7 @@ def _measured(execution: HostsExecution, interruption: Interruption, as_json: bo
 
     execution.measure(progress, say, on_start)
     if execution.state == "interrupted":
-        say_how_to_continue(interruption, execution.folder)
+        say_how_to_continue(interruption, execution.folder, execution.manifest)
     folder = RunFolder(execution.folder)
     counts = Counter(record.status for record in folder.records)
     say(counts_text(Counter(record.display_status for record in folder.records)))

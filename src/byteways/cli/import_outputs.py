@@ -51,6 +51,8 @@ def import_outputs(
     hints = [output.hints for _, scan in read for output in scan.outputs]
     known = machine_of_outputs(machine, hints)
     mistakes = sum(_print_mistakes(name, scan) for name, scan in read)
+    for name, scan in read:
+        _print_wrong(name, scan)
     if not any(output.values for _, scan in read for output in scan.outputs):
         raise BytewaysError("the files have no number that can be read", hint="see the lines above")
     folder = out or Path(f"byteways-imported-{time.strftime('%Y%m%d-%H%M%S')}")
@@ -76,6 +78,15 @@ def _print_mistakes(name: str, scan: OutputsOfFile) -> int:
     if len(found) > MOST_MISTAKES:
         say(f"warning: {name}: {len(found) - MOST_MISTAKES} more lines or places could not be read")
     return len(found)
+
+
+def _print_wrong(name: str, scan: OutputsOfFile) -> None:
+    """Prints where programs call the data wrong that they moved."""
+    found = [(output.format, one) for output in scan.outputs for one in output.wrong]
+    for program, one in found[:MOST_MISTAKES]:
+        say(f"warning: {name}:{one.line}: {program} calls its data wrong: {one.what}; they are no results")
+    if len(found) > MOST_MISTAKES:
+        say(f"warning: {name}: its data are wrong in {len(found) - MOST_MISTAKES} more lines or places")
 
 
 @dataclass

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from byteways.cli.progress import WRONG, Progress, counts_text, stderr_screen
@@ -22,6 +23,7 @@ from byteways.run.conduct.conductor import Conductor
 from byteways.run.conduct.execution import Execution
 from byteways.run.conduct.interruption import Interruption
 from byteways.run.conduct.skipped_cases import Lacks, mostly_skipped
+from byteways.text import restored
 from byteways.units import format_duration
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ def measure_and_report(
         with Progress(len(execution.remaining), interruption, stderr_screen()) as progress:
             execution.measure(progress, on_start, progress.begins_round, _open_cases)
         if execution.state == "interrupted":
-            say_how_to_continue(interruption, execution.folder)
+            say_how_to_continue(interruption, execution.folder, execution.manifest)
         folder = RunFolder(execution.folder)
         counts = Counter(record.status for record in folder.records)
         told = counts_text(Counter(record.display_status for record in folder.records), voice)
@@ -139,11 +141,13 @@ def _settled(execution: Execution) -> bool:
     return 1 + max(one.round for one in execution.planned) > asked
 
 
-def say_how_to_continue(interruption: Interruption, folder: Path) -> None:
+def say_how_to_continue(interruption: Interruption, folder: Path, manifest: Mapping[str, Any]) -> None:
     """Says how to continue a run that was interrupted. Before anything else: a batch system may leave no time
     for what is said of the results.
     """
-    say(f"interrupted by {interruption.requested}; continue with: byteways run --resume {folder}")
+    launcher = manifest["options"].get("launcher")
+    again = f" --launcher {quote(restored(launcher))}" if launcher else ""
+    say(f"interrupted by {interruption.requested}; continue with: byteways run --resume {folder}{again}")
 
 
 def refuse_gpus(manifest: Mapping[str, Any]) -> bool:

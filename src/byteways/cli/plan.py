@@ -110,10 +110,10 @@ def _measured(machine: str | None) -> CopyPlan:
     from byteways.cli.measure_and_report import refuse_gpus
     from byteways.cli.measure_now import measure_now
     from byteways.plan.copy_plan_suite import copy_plan_suite, limit_s
+    from byteways.private_folder import private_folder
     from byteways.run.conduct.conductor import Interrupted
     from byteways.run.conduct.simulation import simulation_of
     from byteways.run.conduct.time_limit import TimeLimit
-    from byteways.run.shared.private_folder import private_folder
     from byteways.topology.discovery import discover
     from byteways.topology.nvml import read_if_wanted
 
@@ -147,7 +147,7 @@ def _measured(machine: str | None) -> CopyPlan:
 def _summary(made: CopyPlan) -> list[str]:
     """Returns a line for each method that leads, or one that none does."""
     lines = [
-        f"{path} in streams of {path.by}: {method.name}{method.options} for {_span(method.leading)}"
+        f"{path} in streams of {path.by}: {method.text} for {_span(method.leading)}"
         for path in made.paths
         for method in path.methods
         if method.leading

@@ -26,7 +26,7 @@ from byteways.cli.run_options import (
     given,
     options_of,
 )
-from byteways.cli.run_task import RunTask, refuse, refuse_with_resume
+from byteways.cli.run_task import RunTask, name_writers, refuse, refuse_with_resume
 from byteways.cli.runs import opened_run
 from byteways.cli.terminal import echo, say
 from byteways.errors import BytewaysError, ExitStatus
@@ -74,6 +74,7 @@ def reproduce(
     check_started_once()
     check_settings()  # reports an invalid one here, not in a worker
     study = load(key)
+    name_writers(Path(study.folder) if study.folder else None, resume)
     options = options_of(only, size, budget, launcher=launcher)
     asked = (("--out", out), *given(options))
     if finished is not None:

@@ -38,7 +38,7 @@ from byteways.cli.run_options import (
     given,
     options_of,
 )
-from byteways.cli.run_task import RunTask, refuse_with_resume
+from byteways.cli.run_task import RunTask, name_writers, refuse_with_resume
 from byteways.cli.terminal import say
 from byteways.errors import BytewaysError
 from byteways.plan.suite import load
@@ -80,6 +80,7 @@ def run(
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
     check_started_once()
     check_settings()  # reports an invalid one here, not in a worker
+    name_writers(Path(suite) if suite and Path(suite).suffix else None, resume, watched)
     simulation = simulation_of(machine, fault, seed)
     chosen = _chosen(suite, transfers, watched, simulation) if suite is not None or resume is None else None
     if chosen is not None and resume is None and simulation is None and hosts is None:

@@ -59,7 +59,10 @@ class RunTask:
         """Prints what a run would measure, or what an interrupted run lacks."""
         if self.resume is not None:
             mark = mark_of(read_manifest(self.resume))
-            return print_plan(missing_plan(self.resume, self.suite, asked=self.simulation), as_json, mark)
+            missing = missing_plan(
+                self.resume, self.suite, asked=self.simulation, launcher=self.options.launcher
+            )
+            return print_plan(missing, as_json, mark)
         assert self.suite is not None
         planning = _planning(self.suite)
         dry = dry_plan(self.suite, self.options, simulation=self.simulation, on_sweep=planning)
@@ -93,7 +96,9 @@ class RunTask:
 
     def _begun(self, intention: str, tick: Callable[[], None]) -> Execution:
         if self.resume is not None:
-            return take_up(self.resume, tick, self.suite, asked=self.simulation)
+            return take_up(
+                self.resume, tick, self.suite, asked=self.simulation, launcher=self.options.launcher
+            )
         assert self.suite is not None
         folder = self.folder  # its default has the time
         check_new_folder(folder)
@@ -111,6 +116,15 @@ class RunTask:
         )
 
 
+def name_writers(*paths: Path | None) -> None:
+    """Names files and folders of the command line that decide what runs and that others may write."""
+    from byteways.safe_folders import who_else_may_write
+
+    for path in paths:
+        if path is not None and (who := who_else_may_write(path)):
+            say(f"warning: {path} {who}: whoever that is may choose what runs here")
+
+
 def refuse(options: Sequence[tuple[str, Any]], what: str, instead: str) -> None:
     """Raises BytewaysError if one of the options is given, with the command to write instead."""
     if changed := [name for name, value in options if value]:
@@ -118,8 +132,12 @@ def refuse(options: Sequence[tuple[str, Any]], what: str, instead: str) -> None:
 
 
 def refuse_with_resume(options: Sequence[tuple[str, Any]], instead: str) -> None:
-    """Raises BytewaysError if an option would change the plan of a run that is resumed."""
-    refuse(options, "--resume takes its plan from the run folder; {} cannot change it", instead)
+    """Raises BytewaysError if an option would change the plan of a run that is resumed.
+
+    The launcher has to be given again: it is compared when the run is read.
+    """
+    changing = [(name, value) for name, value in options if name != "--launcher"]
+    refuse(changing, "--resume takes its plan from the run folder; {} cannot change it", instead)
 
 
 def _planning(suite: Suite) -> Callable[[int, int], None]:

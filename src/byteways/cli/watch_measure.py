@@ -16,6 +16,7 @@ from byteways.errors import BytewaysError
 from byteways.units import parse_duration
 
 if TYPE_CHECKING:
+    from byteways.plan.built_suite import SuiteKeys
     from byteways.run.shared.options import RunOptions
     from byteways.watch.changes import ProgramChange
     from byteways.watch.folder import WatchFolder
@@ -120,14 +121,21 @@ def _new_folder(folder: Path) -> Path:
     return next(path for name in names if not (path := folder / name).exists())
 
 
-def _head(found: WatchFolder, limit_s: float, settings: int) -> str:
+def _head(found: WatchFolder, limit_s: float, settings: int) -> SuiteKeys:
     """Returns the suite's own keys: cases share the time evenly."""
     from byteways.cli.watched_suite import HEAD_OF_SUITE
     from byteways.watch.questions import questions_of
 
     cases = max(1, len(questions_of(found.watched)) * settings * _METHODS)
     case_s = min(_MOST_CASE_S, max(_LEAST_CASE_S, _CASES_PART * limit_s / cases))
-    return f"{HEAD_OF_SUITE}\nbudget_s = {limit_s - _RESERVED_S:g}\ncase_budget_s = {case_s:.3g}"
+    budget_s = limit_s - _RESERVED_S
+    return {**HEAD_OF_SUITE, "budget_s": _digits(budget_s, 6), "case_budget_s": _digits(case_s, 3)}
+
+
+def _digits(value: float, digits: int) -> float:
+    """Returns a number as a user writes it: with few digits, a whole one without a point."""
+    rounded = float(f"{value:.{digits}g}")
+    return int(rounded) if rounded.is_integer() else rounded
 
 
 def _options(found: WatchFolder) -> RunOptions:

@@ -15,6 +15,7 @@ from byteways.watch.problems import Problem, sentence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from byteways.explain.display.table import Table
     from byteways.explain.results.index import Index
     from byteways.explain.watched.advice import Advice
     from byteways.explain.watched.expected import ExpectedRatio
@@ -35,6 +36,7 @@ class WatchShown:
 
     def __init__(self, against: Path | None, page: Path | None, *, as_json: bool, every: bool) -> None:
         self._against, self._page, self._as_json, self._every = against, page, as_json, every
+        self._changes: Table | None = None
 
     def check(self) -> None:
         """Raises BytewaysError if the run cannot be read: before a program runs for hours."""
@@ -47,6 +49,10 @@ class WatchShown:
         """Compares with this run, which was measured for the program."""
         self._against = run
 
+    def with_changes(self, table: Table) -> None:
+        """Has the page show what changes of the program gave."""
+        self._changes = table
+
     def folder(self, folder: Path) -> int:
         """Prints a folder on standard output."""
         found = read_watch_folder(folder)
@@ -54,16 +60,22 @@ class WatchShown:
         _warn(found, ())
         return ExitStatus.GOOD
 
-    def after(self, folder: Path, known: Sequence[Problem]) -> None:
-        """Prints on standard error what was seen. The command's exit status stands, whatever fails here."""
+    def after(self, folder: Path, known: Sequence[Problem], *, quiet: bool = False) -> None:
+        """Prints on standard error what was seen, unless quiet, and writes the page.
+
+        The command's exit status stands, whatever fails here.
+        """
         from byteways.cli import print_error
 
         try:
             found = read_watch_folder(folder)
-            say(self._text(found))
+            text = self._text(found)
         except BytewaysError as error:
             print_error(error)
             return
+        if quiet:
+            return
+        say(text)
         _warn(found, known)
         if not self._as_json:
             say(f"to see it again: {shlex.join([*_READ, str(folder)])}")
@@ -101,7 +113,7 @@ class WatchShown:
             from byteways.cli.check import write_file
             from byteways.report.watched import watched_page
 
-            write_file(self._page, watched_page(found, advised, str(self._against)), "--html")
+            write_file(self._page, watched_page(found, advised, str(self._against), self._changes), "--html")
         if self._as_json:
             import msgspec
 

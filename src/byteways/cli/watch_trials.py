@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from byteways.cli.terminal import echo, say
 from byteways.cli.watched_command import Command, observe
-from byteways.errors import BytewaysError
+from byteways.errors import BytewaysError, ExitStatus
 from byteways.json_text import json_text
 from byteways.system_errors import unusable
 from byteways.watch.folder import WatchFolder, make_folder, read_watch_folder
+from byteways.watch.problems import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byteways.cli.watch_show import WatchShown
     from byteways.explain.watched.expected import ExpectedRatio
-    from byteways.explain.watched.trials import ProgramRun
+    from byteways.explain.watched.trials import ProgramRun, TriedChange
     from byteways.watch.changes import ProgramChange
     from byteways.watch.problems import Problem
 
@@ -51,8 +55,10 @@ def run_trials(
         measure_s: Seconds in which what the program moved is measured, with each setting; None: it is not.
 
     Returns:
-        The first exit status of the program as it is that is not 0, as a shell gives it; else 0.
+        The first exit status of the program as it is that is not 0, as a shell gives it; else 1 if a changed
+        program did not end well where the program as it is did; else 0.
     """
+    from byteways.cli import print_error
     from byteways.cli.layout import plain
     from byteways.explain.watched.trials import trials_table, tried
 
@@ -65,16 +71,66 @@ def run_trials(
     _write(
         folder,
         done.runs,
-        [{**one.to_json(), "predicted": _json(expected.get(one.change))} for one in results],
+        [
+            {
+                **one.to_json(),
+                "predicted": _json(expected.get(one.change)),
+                "problems": msgspec.to_builtins(done.problems.get(one.change, [])),
+            }
+            for one in results
+        ],
     )
+    table = trials_table(results, expected, {one.change: _ended(one) for one in results if one.bad_ends})
+    shown.with_changes(table)
+    if done.plain:
+        shown.after(done.plain[0][0], done.known, quiet=as_json)
     if as_json:
         echo((folder / TRIALS_FILE).read_text(encoding="utf-8").rstrip())
-        return done.status
-    if done.plain:
-        shown.after(done.plain[0][0], done.known)
-    say("\n".join(["", *plain(trials_table(results, expected))]))
-    say(f"all runs: {folder}")
-    return done.status
+    else:
+        say("\n".join(["", *plain(table)]))
+        say(f"all runs: {folder}")
+    for name, problems in done.problems.items():
+        for problem in problems:
+            say(f"warning: {name}: {sentence(problem)}")
+    errors = [_error(one, results, changes, folder) for one in results if one.change and one.bad_alone]
+    for error in errors:
+        print_error(error)
+    return done.status or (ExitStatus.FAILED if errors else ExitStatus.GOOD)
+
+
+def _ended(one: TriedChange) -> str:
+    """Returns `SIGSEGV in 3 of 3 turns`."""
+    from byteways.run.shared.exit_status import describe_exit
+
+    return ", ".join(
+        f"{describe_exit(end.code)} in {end.turns} of {one.of_turns} turns" for end in one.bad_ends
+    )
+
+
+def _error(
+    one: TriedChange, results: Sequence[TriedChange], changes: Sequence[ProgramChange], folder: Path
+) -> BytewaysError:
+    """Returns how a changed program ended that did not end well, and what to look at."""
+    change = next(each for each in changes if each.name == one.change)
+    # All values of one variable: what was one value with commas, perhaps.
+    values = [
+        each for each in changes if change.variables and each.variables.keys() == change.variables.keys()
+    ]
+    none_good = {each.change for each in results if each.turns == 0}
+    if len(values) > 1 and all(each.name in none_good for each in values):
+        ((variable, _),) = change.variables.items()
+        together = r"\,".join(each.variables[variable].replace(",", r"\,") for each in values)
+        hint = f"a comma separates values; for a single one: --set {shlex.quote(f'{variable}={together}')}"
+    else:
+        first = folder / f"1-{change.folder_name}"
+        hint = f"what it did until then: {shlex.join(['byteways', 'watch', '--read', str(first)])}"
+    return BytewaysError(
+        f"{one.change}: ended by {_ended(one)}",
+        cause="the program as it is ended well"
+        + ("" if one.turns else "; nothing of the change was measured"),
+        hint=hint,
+        status=ExitStatus.FAILED,
+    )
 
 
 @dataclass
@@ -83,6 +139,8 @@ class _Turns:
 
     runs: list[ProgramRun] = field(default_factory=list)
     known: list[Problem] = field(default_factory=list)  # that were printed
+    #: By change: what is missing in its runs alone.
+    problems: dict[str, list[Problem]] = field(default_factory=dict)
     as_it_is: list[tuple[Path, WatchFolder]] = field(default_factory=list)  # what the program moved
     status: int = 0
 
@@ -96,6 +154,7 @@ def _run_turns(command: Command, folder: Path, changes: Sequence[ProgramChange],
     from byteways.explain.watched.trials import ProgramRun, moving_ns
 
     done = _Turns()
+    seen: dict[str, list[Problem]] = {}
     # Each turn begins with another change: what follows what would else be the same in all of them.
     order = [
         (turn, changes[(turn + place) % len(changes)])
@@ -112,11 +171,23 @@ def _run_turns(command: Command, folder: Path, changes: Sequence[ProgramChange],
             done.status = done.status or ended.as_shell
             done.as_it_is += [(one, found)] if found else []
         moved = moving_ns(found.watched) if found else None
-        done.runs.append(ProgramRun(change.name, turn, ended.duration_ns, moved, ended.exit_status))
+        run = ProgramRun(change.name, turn, ended.duration_ns, moved, ended.exit_status, ended.signal)
+        done.runs.append(run)
+        seen.setdefault(change.name, []).extend(found.problems if found else [])
         if ended.as_shell in _ENDING:
             done.status = ended.as_shell
             say(f"ended after {len(done.runs)} of {len(order)} runs")
             break
+    for name, problems in seen.items():
+        # The first of each kind: every turn has processes of other numbers.
+        first = {one.code: one for one in reversed(problems)}
+        new = [
+            first[code]
+            for code in first
+            if code not in {one.code for one in [*seen.get("", []), *done.known]}
+        ]
+        if name and new:
+            done.problems[name] = new
     return done
 
 
@@ -145,8 +216,6 @@ def _read(folder: Path) -> WatchFolder | None:
 
 
 def _write(folder: Path, runs: Sequence[ProgramRun], results: list[dict[str, Any]]) -> None:
-    import msgspec
-
     from byteways.writing import write
 
     text = json_text({"runs": msgspec.to_builtins([*runs]), "changes": results}, indent=1)

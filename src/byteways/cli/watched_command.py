@@ -29,7 +29,7 @@ from byteways.watch.folder import (
     snapshot_files,
     write_manifest,
 )
-from byteways.watch.launching import WatchLaunch, watch_launch
+from byteways.watch.launching import COLLECTORS, WatchLaunch, usable_libraries, watch_launch
 from byteways.watch.problems import Problem, sentence
 from byteways.watch.running import Ended, run_command
 
@@ -67,22 +67,24 @@ def observe(
         BytewaysError: It cannot be started.
     """
     from byteways.run.shared.library_paths import library_directories
-    from byteways.run.shared.simulator import native_folder
+    from byteways.run.shared.native_build import native_libraries
     from byteways.watch.cupti import cupti_files
 
-    libraries, variables = native_folder(), {**os.environ, **change.variables}
+    variables = {**os.environ, **change.variables}
     cupti = cupti_files(command.program, library_directories(), variables)
-    launch = watch_launch(
-        command.program, folder.absolute(), libraries, time.time_ns(), variables, command.memcpy_bytes, cupti
-    )
-    change.apply(launch, libraries)
-    for problem in launch.problems:
-        if problem not in known:
-            say(f"warning: {sentence(problem)}")
-    manifest = _begun(command, launch, change)
-    _write(folder, manifest)
+    begun, path = time.time_ns(), folder.absolute()
     try:
-        ended, links = _counted(command, launch, libraries, folder)
+        with usable_libraries(native_libraries(*COLLECTORS), path) as libraries:
+            launch = watch_launch(
+                command.program, path, libraries, begun, variables, command.memcpy_bytes, cupti
+            )
+            change.apply(launch, libraries)
+            for problem in launch.problems:
+                if problem not in known:
+                    say(f"warning: {sentence(problem)}")
+            manifest = _begun(command, launch, change)
+            _write(folder, manifest)
+            ended, links = _counted(command, launch, libraries, folder)
     except (OSError, BytewaysError) as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise _not_started(command.words[0], error) if isinstance(error, OSError) else error from error
@@ -158,13 +160,14 @@ def _run(command: Command, launch: WatchLaunch, libraries: Path) -> Ended:
     """Runs a command to its end. Raises OSError, or BytewaysError without a folder for temporary files."""
     if command.model is None:
         return run_command(command.program, [*command.words], launch.environment)
+    from byteways.private_folder import private_folder
+    from byteways.run.shared.native_build import native_library
     from byteways.run.shared.simulator import SIMULATOR_LIBRARY
-    from byteways.safe_folders import temporary_folder
     from byteways.simulate import sheet
     from byteways.watch.simulated import simulate_gpus
 
-    with temporary_folder() as folder:
-        simulate_gpus(launch, folder, libraries / SIMULATOR_LIBRARY, sheet(command.model))
+    with private_folder() as folder:
+        simulate_gpus(launch, folder, native_library(SIMULATOR_LIBRARY), sheet(command.model))
         return run_command(command.program, [*command.words], launch.environment)
 
 

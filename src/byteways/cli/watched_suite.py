@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from byteways.errors import BytewaysError
+from byteways.plan.built_suite import SuiteKeys
 from byteways.plan.question_suite import suite_of_questions
 from byteways.plan.suite_types import Suite
 from byteways.run.conduct.simulation import Simulation
@@ -14,7 +15,7 @@ from byteways.watch.bins import Watched
 from byteways.watch.folder import read_watch_folder
 from byteways.watch.questions import may_alter, own_options, questions_of
 
-HEAD_OF_SUITE = 'name = "watched"\ntitle = "What a program moved"\nrounds = 3\nprecision = 0.02'
+HEAD_OF_SUITE = {"name": "watched", "title": "What a program moved", "rounds": 3, "precision": 0.02}
 
 
 def suite_of_folder(folder: Path, simulation: Simulation | None) -> Suite:
@@ -33,7 +34,7 @@ def suite_of_folder(folder: Path, simulation: Simulation | None) -> Suite:
 def suite_of_watched(
     watched: Watched,
     topology: Topology,
-    head: str,
+    head: SuiteKeys,
     name: str,
     settings: Sequence[Mapping[str, str]] = (),
 ) -> Suite:
@@ -42,7 +43,7 @@ def suite_of_watched(
     Args:
         watched: What it moved.
         topology: The machine.
-        head: The suite's own keys, as TOML.
+        head: The suite's own keys.
         name: What messages call the program: its folder.
         settings: Variables with which all that they may alter is measured, too.
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from byteways.text import Sentence
+
 CHECK_STATES = ("ok", "warning", "problem")
 
 
@@ -23,10 +25,10 @@ class Diagnosis:
     """
 
     section: str
-    name: str
+    name: Sentence
     state: str
-    text: str
-    advice: str | None = None
+    text: Sentence
+    advice: Sentence | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:

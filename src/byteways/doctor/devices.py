@@ -120,8 +120,8 @@ def _state(
 def _busy(name: str, device: ManagementDevice | None, use: GpuUse) -> list[tuple[str, str, str]]:
     """Returns findings on other users of the GPU: by name if listed, otherwise their number."""
     wait = "wait for them to end, or leave this GPU out (CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES)"
-    if (shared := use.warning(name)) is not None:
-        return [("warning", f"busy: {str(shared.observed).removeprefix(f'{name}: ')}", wait)]
+    if (others := use.others()) is not None:
+        return [("warning", f"busy: {use.told(others)}", wait)]
     if use.processes is None and device is not None and device.compute_processes > 0:
         plural = "process computes" if device.compute_processes == 1 else "processes compute"
         return [("warning", f"busy: {device.compute_processes} other {plural} on it", wait)]

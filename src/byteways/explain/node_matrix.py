@@ -47,7 +47,7 @@ def node_matrix(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
     if not cells:
         return _of_ranks(index, findings)
     ways = {(kind(cell), cell.variant.name): None for cell in cells.values()}
-    sizes = {cell.record.size_bytes for cell in cells.values()}
+    sizes = {cell.size_bytes for cell in cells.values()}
     faster = best.faster if best else ()
     return replace(_matrix(index, findings, sizes, cells, ways), faster=faster)
 
@@ -76,7 +76,7 @@ def _of_ranks(index: Index, findings: Iterable[Finding]) -> NodeMatrix | None:
     if not cells:
         return None
     ways = {(RANKS_HEADING, cell.variant.name): None for cell in cells.values()}
-    return _matrix(index, findings, {cell.record.size_bytes for cell in cells.values()}, cells, ways)
+    return _matrix(index, findings, {cell.size_bytes for cell in cells.values()}, cells, ways)
 
 
 def _matrix(

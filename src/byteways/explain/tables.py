@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from byteways.explain.display.curves import over_flows, over_size
 from byteways.explain.display.grids import host_tables, inside_gpu, matrices
-from byteways.explain.display.numbers import bandwidth_number, percent_number
-from byteways.explain.display.table import Table, TableResult
+from byteways.explain.display.numbers import percent_number
+from byteways.explain.display.table import Columns, Table, TableResult, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
-from byteways.explain.results.obstacles import not_measured, of_equal_devices
+from byteways.explain.results.obstacles import Reason, WarningGroup, not_measured, of_equal_devices
 from byteways.explain.results.selection import (
     PAIR_KINDS,
     WITH_OWN_TABLES,
@@ -26,7 +26,7 @@ from byteways.explain.subjects import first_touch, latency, routes
 from byteways.explain.subjects.interference import slowdowns
 from byteways.explain.subjects.saturation import below_the_best
 from byteways.plan.case import PATTERNS
-from byteways.units import format_size
+from byteways.units import bandwidth_number, format_size
 
 #: Which end issues a transfer, by access.
 _ISSUERS = {"read": "destination", "write": "source", "remote": "third device"}
@@ -104,7 +104,7 @@ def patterns(index: Index) -> Topic:
         "issued by": [_ISSUERS.get(record.access, record.access) for record in records],
         "path": [record.path for record in records],
     }
-    columns["size"] = [format_size(cell.record.size_bytes) for cell in cells]
+    columns["size"] = [format_size(cell.size_bytes) for cell in cells]
     columns["sum"] = [result.absolute for result in results]
     columns["of peak"] = ["" if cell.fraction is None else percent_number(cell.fraction) for cell in cells]
     columns["total run"] = [_rate(_whole(cell)) for cell in cells]
@@ -156,15 +156,15 @@ def warnings(index: Index) -> Topic:
     """Returns the warnings of all records, the most frequent first."""
     quote = index.voice.quote
     groups = index.warning_groups
-    table = Table(
-        "",
-        ("warning", "cases", "observed", "required", "example"),
-        tuple(
-            (group.id, str(group.count), group.observed, group.required, group.example) for group in groups
-        ),
-        (1, 2, 3),
-        advice=tuple(quote(group.advice) for group in groups),
+    columns: Columns[WarningGroup] = (
+        words("warning", lambda group: group.id),
+        figures("cases", lambda group: str(group.count)),
+        figures("observed", lambda group: group.observed),
+        figures("required", lambda group: group.required),
+        words("example", lambda group: group.example),
     )
+    advice = tuple(quote(group.advice) for group in groups)
+    table = replace(tabulated("", columns, groups), advice=advice)
     lead = "Results with a warning stay visible; their cells show ⚠."
     return Topic("warnings", "Warnings", lead, (table,) if groups else ())
 
@@ -172,21 +172,14 @@ def warnings(index: Index) -> Topic:
 def gaps(index: Index) -> Topic:
     """Returns the cases without a value by status and reason, the gravest first."""
     reasons = of_equal_devices(not_measured(index.records))
-    table = Table(
-        "",
-        ("status", "cases", "reason", "example"),
-        tuple(
-            (
-                reason.status,
-                str(reason.count),
-                index.voice.quote(reason.reason),
-                "; also ".join((reason.example, *_others(reason.interfaces))),
-            )
-            for reason in reasons
-        ),
-        (1,),
-        bands=tuple((reason.status, "", "", "") for reason in reasons),
+    columns: Columns[Reason] = (
+        words("status", lambda reason: reason.status),
+        figures("cases", lambda reason: str(reason.count)),
+        words("reason", lambda reason: index.voice.quote(reason.reason)),
+        words("example", lambda reason: "; also ".join((reason.example, *_others(reason.interfaces)))),
     )
+    bands = tuple((reason.status, "", "", "") for reason in reasons)
+    table = replace(tabulated("", columns, reasons), bands=bands)
     return Topic("not-measured", f"Not {index.voice.measured}", "", (table,) if reasons else ())
 
 

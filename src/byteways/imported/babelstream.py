@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from byteways.imported.lines import Line
+from byteways.imported.reader import DataCheck
 from byteways.imported.reading import Reading, whole_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 
@@ -20,9 +21,9 @@ _ABOUT = re.compile(
     r"(?P<what>Version|Implementation|Precision|Number of elements|Array size|Driver): (?P<value>.*)$"
 )
 _DEVICE = re.compile(r"Using (?:CUDA|HIP|OpenCL|SYCL) device (?P<model>.+)$")
-_OTHER = re.compile(
-    r"BabelStream$|Running |Total size: |Memory: |Reduction kernel|Using |-{20,}|Validation failed"
-)
+_OTHER = re.compile(r"BabelStream$|Running |Total size: |Memory: |Reduction kernel|Using |-{20,}")
+#: Printed before the table, and before or behind that of CSV.
+_FAILED = re.compile(r"Validation failed\b")
 _HEADER = re.compile(r"Function\s+(?P<unit>Mi?Bytes/sec)\s+Min \(sec\)\s+Max\s+Average$")
 _ROW = re.compile(r"(?P<loop>Copy|Mul|Add|Triad|Dot|Nstream)\s+(?P<numbers>\S.*)$")
 _PHASE = re.compile(r"(?P<phase>Init|Read): +(?P<time>\S+) s \(=(?P<rate>\S+) (?P<unit>Mi?Bytes/sec)\)$")
@@ -51,6 +52,7 @@ class BabelStreamReader(Reading):
 
     name = "babelstream"
     begins = _BEGINS
+    data_check = DataCheck(marks=("Validation failed on c[]",))
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)
@@ -76,6 +78,8 @@ class BabelStreamReader(Reading):
             self._add(line, found["phase"], found["unit"], found["rate"], _UNITS[found["unit"]], None)
         elif found := _ALONE.match(text):
             self._take_alone(line, found)
+        elif _FAILED.match(text):
+            self.found.call_all_wrong(line.number, text[:100])
         elif text == "BabelStream" and self._begun:
             return False
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from byteways.imported.lines import Line
+from byteways.imported.reader import DataCheck
 from byteways.imported.reading import Reading
 from byteways.imported.value import ForeignValue, Operation, Unit
 
@@ -29,6 +30,7 @@ _DEVICE = re.compile(r"Device (?P<gpu>\d{1,6}): (?P<model>.+)$")
 _OTHER = re.compile(
     r"Running on|Quick Mode|Range Mode|Shmoo Mode|Result = |NOTE: The CUDA Samples|Write-Combined|\.+$"
 )
+_FAILED = "Result = FAIL"
 _UNITS = {"GB/s": Unit("GB/s"), "MB/s": Unit("MiB/s", written="MB/s")}
 _PINNED = {"PINNED": "pinned", "PAGEABLE": "pageable", "Pinned": "pinned", "Paged": "pageable"}
 
@@ -38,6 +40,7 @@ class BandwidthTestReader(Reading):
 
     name = "bandwidth-test"
     begins = _BEGINS
+    data_check = DataCheck(marks=("Result = FAIL",))
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)
@@ -71,6 +74,8 @@ class BandwidthTestReader(Reading):
             self._add(line, test, "Bandwidth", found["rate"], self._unit, int(found["size"]))
         elif found := _DEVICE.match(text):
             self.know(gpus={int(found["gpu"]): found["model"]})
+        elif text == _FAILED:
+            self.found.call_all_wrong(line.number, text)
         else:
             return not text or _OTHER.match(text) is not None
         self._begun = True

@@ -21,7 +21,7 @@ from byteways.imported.nvbandwidth_json import read_nvbandwidth_json
 from byteways.imported.osu import OsuReader
 from byteways.imported.p2p_bandwidth_latency import P2pReader
 from byteways.imported.perftest import PerftestReader
-from byteways.imported.reader import DocumentReader, TextReader
+from byteways.imported.reader import DataCheck, DocumentReader, TextReader
 from byteways.imported.reading import Reading
 from byteways.imported.rocm_bandwidth_test import RocmBandwidthTestReader
 from byteways.imported.stream_text import StreamReader
@@ -39,6 +39,7 @@ class TextFormat:
     made_by: str  # a command that writes such an output
     begins: re.Pattern[str]  # matches, from its beginning, the first line of such an output alone
     reader: Callable[[Line], TextReader]  # gets that line, too
+    data_check: DataCheck
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,11 @@ class DocumentFormat:
     made_by: str
     keys: frozenset[str]  # of its outermost object, which together only such a document has
     reader: DocumentReader
+    data_check: DataCheck
 
 
 def _text(reader: type[Reading], says: str, made_by: str) -> TextFormat:
-    return TextFormat(reader.name, says, made_by, reader.begins, reader)
+    return TextFormat(reader.name, says, made_by, reader.begins, reader, reader.data_check)
 
 
 #: In order of precedence; the beginnings exclude each other.
@@ -84,6 +86,7 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
         "all_reduce_perf -J FILE",
         frozenset(("results", "average_bus_bandwidth")),
         read_nccl_tests_json,
+        DataCheck(marks=('"nwrong": 8192', '"out_of_bounds": {"count": 8192, "okay": false}')),
     ),
     DocumentFormat(
         "nvbandwidth-json",
@@ -91,6 +94,7 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
         "nvbandwidth -j",
         frozenset(("nvbandwidth",)),
         read_nvbandwidth_json,
+        DataCheck(none_because="a wrong byte aborts it before it writes the document"),
     ),
     DocumentFormat(
         "google-benchmark",
@@ -98,6 +102,7 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
         "comm_scope --benchmark_out=FILE --benchmark_out_format=json",
         frozenset(("context", "benchmarks")),
         read_google_benchmark,
+        DataCheck(none_because="an entry whose benchmark reports an error has no value"),
     ),
     DocumentFormat(
         "superbench",
@@ -105,6 +110,7 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
         "sb run",
         frozenset(("node",)),
         read_superbench,
+        DataCheck(marks=('"nccl-bw/return_code": 33',)),
     ),
     DocumentFormat(
         "nccl-inspector",
@@ -112,5 +118,6 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
         "NCCL_INSPECTOR_ENABLE=1",
         frozenset(("header", "metadata")),
         read_nccl_inspector,
+        DataCheck(none_because="it times the operations of an application and knows no expected data"),
     ),
 )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from byteways.imported.google_benchmark import value_of_entry
 from byteways.imported.lines import Line
+from byteways.imported.reader import DataCheck
 from byteways.imported.reading import Reading, mistake_in_number, whole_number
 from byteways.imported.value import TIME_UNITS, Unit
 
@@ -24,6 +25,7 @@ class GoogleBenchmarkCsvReader(Reading):
 
     name = "google-benchmark-csv"
     begins = _BEGINS
+    data_check = DataCheck(none_because="an entry whose benchmark reports an error has no value")
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)

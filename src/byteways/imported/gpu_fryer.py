@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from byteways.imported.lines import Line
+from byteways.imported.reader import DataCheck
 from byteways.imported.reading import Reading
 from byteways.imported.value import ForeignValue, Operation, Unit
 
@@ -22,6 +23,7 @@ class GpuFryerReader(Reading):
 
     name = "gpu-fryer"
     begins = _BEGINS
+    data_check = DataCheck(none_because="it prints rates of arithmetic and checks no data")
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from byteways.imported.lines import Line
+from byteways.imported.reader import DataCheck
 from byteways.imported.reading import Reading, mistake_in_number, whole_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 from byteways.plan.osu import SIZED_BY_BLOCK
@@ -36,7 +37,8 @@ _TIMES: Mapping[str, tuple[str, ...]] = {
     "t_calc[usec]": ("no-case",),
 }
 _BANDWIDTH, _RATE = "Mbytes/sec", "Msg/sec"
-_NOT_MEASURED = ("Group", "#bytes", "#repetitions", "overlap[%]", "defects")
+_DEFECTS = "defects"
+_NOT_MEASURED = ("Group", "#bytes", "#repetitions", "overlap[%]", _DEFECTS)
 _COLUMNS = (*_TIMES, _BANDWIDTH, _RATE, *_NOT_MEASURED)
 _COLLECTIVES = {
     "allreduce": "allreduce",
@@ -78,6 +80,7 @@ class ImbReader(Reading):
 
     name = "imb"
     begins = _BEGINS
+    data_check = DataCheck(marks=("defects 3.00",))
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)
@@ -131,9 +134,13 @@ class ImbReader(Reading):
             self.refuse(line.number, f"a row of {len(cells)} cells under {len(self._columns)} columns")
             return
         row = _Row(line.number, dict(zip(self._columns, cells, strict=True)))
+        since = len(self.found.values)
         for column in self._columns:
             if column not in _NOT_MEASURED:
                 self._add(row, column)
+        defects = row.cells.get(_DEFECTS, "0")
+        if mistake_in_number(defects) is not None or float(defects) > 0:
+            self.found.call_wrong(line.number, f"its defects are {defects[:20]}", since)
 
     def _add(self, row: _Row, column: str) -> None:
         test, size = self._test.lower().removeprefix("multi-"), row.cells.get("#bytes", "")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from byteways.imported.reader import Found
 from byteways.imported.reading import add_hints, add_value, text_of, written
 from byteways.imported.value import ForeignValue, Operation, Unit
+from byteways.quantities import quantity_or_none
 from byteways.topology.foreign_text import FormatError
 
 _PATTERNS = {
@@ -22,6 +23,7 @@ _PATTERNS = {
     "Reduce": "reduce",
     "AllToAll": "alltoall",
 }
+_MOST_RANKS = 10**7
 _SIZED_BY_RANK = ("AllGather", "ReduceScatter")
 #: Fields of a record behind `coll_` or `p2p_`, each with its unit and what it counts.
 _FIELDS = (
@@ -51,20 +53,20 @@ def operations_of(document: Mapping[str, Any]) -> list[InspectorOperation]:
     header, metadata = document["header"], document["metadata"]
     if not isinstance(header, Mapping) or not isinstance(metadata, Mapping):
         raise FormatError("'header' or 'metadata' is not an object")
-    ranks = _whole(header.get("n_ranks"), 10**7)
+    ranks = _ranks(header.get("n_ranks"))
     return [
         InspectorOperation(
             *(key, prefix, text_of(record.get(prefix)), ranks or None),
-            *(_whole(record.get(f"{prefix}_msg_size_bytes"), 2**60), record),
+            *(quantity_or_none(record.get(f"{prefix}_msg_size_bytes"), "size"), record),
         )
         for key, prefix in (("coll_perf", "coll"), ("p2p_perf", "p2p"))
         if isinstance(record := document.get(key), Mapping)
     ]
 
 
-def _whole(value: object, below: int) -> int | None:
-    """Returns a whole number from 0 on below a bound; None: it is none."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < below else None
+def _ranks(value: object) -> int | None:
+    ranks: int | None = quantity_or_none(value, "count")
+    return ranks if ranks is not None and ranks < _MOST_RANKS else None
 
 
 def read_nccl_inspector(document: Mapping[str, Any], line: int) -> Found:

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from byteways.imported.lines import Line
-from byteways.imported.reading import Reading, mistake_in_number
+from byteways.imported.reader import DataCheck
+from byteways.imported.reading import ABSENT, Reading, mistake_in_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 from byteways.plan.collective_counts import bus_factor
 
@@ -49,7 +50,10 @@ _DEVICE = re.compile(
 _HEADER = re.compile(r"#\s*size\s+count\b")
 _ROW = re.compile(r"\d+\s+\d+\s+\S.*$")
 _END = re.compile(r"#\s*(?:Out of bounds values|Avg bus bandwidth|Collective test concluded)")
-_CHECKS = ("#wrong", "error", "timestamp")
+_WRONG = "#wrong"
+_CHECKS = (_WRONG, "error", "timestamp")
+#: Of all rows; rows of programs that print no `#wrong` do not say it themselves.
+_FAILED = re.compile(r"#\s*Out of bounds values\s*:\s*(?P<count>\d+)\s+FAILED")
 _LEADING = ("size", "count", "type", "redop", "root")
 
 
@@ -102,6 +106,7 @@ class NcclTestsReader(Reading):
 
     name = "nccl-tests"
     begins = _BEGINS
+    data_check = DataCheck(marks=("#wrong 8192", "# Out of bounds values : 8192 FAILED"))
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)
@@ -140,6 +145,8 @@ class NcclTestsReader(Reading):
             self._take_header(line, text.lstrip("#").split())
         elif _END.match(text):
             self._ended = True
+            if (failed := _FAILED.match(text)) and not self.found.wrong:
+                self.found.call_all_wrong(line.number, f"{failed['count'][:20]} values are out of bounds")
         return True
 
     def end(self) -> None:
@@ -181,7 +188,12 @@ class NcclTestsReader(Reading):
     ) -> None:
         """Adds both results of a row: a column's second cell is that in place. `N/A` was not measured."""
         pattern = self._pattern or self._by_ratio(ends, _ratio(results, measured))
+        since = len(self.found.values)  # the first value of a result, which ends with its check
         for place, (column, text) in enumerate(zip(results, measured, strict=True)):
+            if column == _WRONG:
+                if says_wrong(text):
+                    self.found.call_wrong(line.number, f"#wrong is {text[:20]}", since)
+                since = len(self.found.values)
             if column in _CHECKS or text == "N/A":
                 continue
             in_place = column in results[:place]
@@ -204,6 +216,11 @@ class NcclTestsReader(Reading):
     def _by_ratio(self, ends: tuple[str, str], ratio: float | None) -> str:
         found = collectives_of(*ends, ratio, self._ranks or None)
         return found[0] if len(found) == 1 else ""
+
+
+def says_wrong(text: str) -> bool:
+    """Whether a count of wrong elements says that there are some; N/A: they were not checked."""
+    return text not in ABSENT and (mistake_in_number(text) is not None or float(text) > 0)
 
 
 def _ratio(results: Sequence[str], measured: Sequence[str]) -> float | None:

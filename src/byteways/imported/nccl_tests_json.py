@@ -16,10 +16,12 @@ from byteways.imported.nccl_tests import (
     collectives_of,
     differences_of,
     operation_of,
+    says_wrong,
 )
 from byteways.imported.reader import Found
 from byteways.imported.reading import add_hints, add_value, objects, text_of, written
 from byteways.imported.value import ForeignValue
+from byteways.quantities import quantity_or_none
 
 #: Keys of a result, as columns of the table.
 _KEYS = {"time": "time", "cpu_time": "cputime", "alg_bw": "algbw", "bus_bw": "busbw"}
@@ -42,6 +44,9 @@ def read_nccl_tests_json(document: Mapping[str, Any], line: int) -> Found:
         for key, in_place in _PLACES:
             if isinstance(result := row.get(key), Mapping):
                 _read_result(found, (number, key), row, result, (program, ranks, in_place))
+    bounds = document.get("out_of_bounds")
+    if isinstance(bounds, Mapping) and bounds.get("okay") is False and not found.wrong:
+        found.call_all_wrong(line, "/out_of_bounds: okay is false")
     return found
 
 
@@ -71,14 +76,14 @@ def _read_result(
 ) -> None:
     program, ranks, in_place = what
     size = row.get("size")
-    size_bytes = size if isinstance(size, int) and not isinstance(size, bool) and size >= 0 else None
-    algorithm, bus = result.get("alg_bw"), result.get("bus_bw")
-    both = isinstance(algorithm, (int, float)) and isinstance(bus, (int, float)) and algorithm > 0 and bus > 0
-    ratio = bus / algorithm if both else None  # type: ignore[operator]
+    size_bytes = quantity_or_none(size, "size") if isinstance(size, int) else None
+    algorithm, bus = (quantity_or_none(result.get(key), "rate") for key in ("alg_bw", "bus_bw"))
+    ratio = bus / algorithm if algorithm and bus else None
     possible = collectives_of(
         text_of(row.get("redop")).strip(), text_of(row.get("root")).strip(), ratio, ranks
     )
     pattern = PROGRAMS.get(program, possible[0] if len(possible) == 1 else "")
+    before = len(found.values)
     for key, column in _KEYS.items():
         text = written(result.get(key))
         if text is None:
@@ -102,4 +107,8 @@ def _read_result(
                 ),
                 pointer=f"/results/{place[0]}/{place[1]}/{key}",
             ),
+        )
+    if says_wrong(written(result.get("nwrong")) or "0"):
+        found.call_wrong(
+            found.begins_at, f"/results/{place[0]}/{place[1]}/nwrong: {result['nwrong']}", before
         )

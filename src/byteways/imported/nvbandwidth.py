@@ -9,6 +9,7 @@ import re
 
 from byteways.imported.lines import Line
 from byteways.imported.nvbandwidth_tests import Cell, total_of, value_of
+from byteways.imported.reader import DataCheck
 from byteways.imported.reading import ABSENT, Reading, mistake_in_number
 from byteways.imported.value import Unit
 
@@ -30,6 +31,8 @@ _ABOUT = re.compile(
     r"(?P<what>CUDA Runtime Version|CUDA Driver Version(?: \(API\))?|Driver Version|Built from Git version"
     r"|MPI version|NOTE|Waived|Waiving|WARNING|Warning|ERROR|Error|Not Found)\b[ .:]*(?P<rest>.*)$"
 )
+#: A byte that is wrong, and an error of the driver, each of which ends the program.
+_FAILED = re.compile(r"Invalid value when checking the pattern|ASSERT in expression|\[CUDA_ERROR_\w+\]")
 _LIBRARIES = {"CUDA Runtime Version": "cuda", "Driver Version": "driver"}
 
 
@@ -38,6 +41,13 @@ class NvbandwidthReader(Reading):
 
     name = "nvbandwidth"
     begins = _BEGINS
+    data_check = DataCheck(
+        marks=(
+            " Invalid value when checking the pattern at 0x7f00",
+            "ASSERT in expression h_errorFlag == 0",
+            "[CUDA_ERROR_ILLEGAL_ADDRESS] an illegal memory access was encountered",
+        )
+    )
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)
@@ -49,6 +59,7 @@ class NvbandwidthReader(Reading):
         self._titled_at = 0  # line of the last title
         self._version: tuple[int, ...] | None = None
         self._started = False
+        self._test_begins = 0  # the place of its first value
         self.take(line)
 
     def take(self, line: Line) -> bool:
@@ -58,6 +69,7 @@ class NvbandwidthReader(Reading):
         if found := _RUNNING.match(text):
             self._end_of_matrix()
             self._started, self._test, self._part, self._unit = True, found["test"], "", None
+            self._test_begins = len(self.found.values)
         elif found := _BELOW.match(text):
             self._take_below(line, found)
         elif self._unit is not None and self._columns is None and _HEADER.match(text):
@@ -66,6 +78,8 @@ class NvbandwidthReader(Reading):
             self._take_row(line, found)
         elif found := _TITLE.match(text):
             self._take_title(line, found)
+        elif _FAILED.match(text):
+            self.found.call_wrong(line.number, text[:100], self._test_begins)
         else:
             return self._take_about(text)
         return True

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from byteways.imported.lines import Line
+from byteways.imported.reader import DataCheck
 from byteways.imported.reading import Reading, whole_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 from byteways.plan.interfaces import MULTI_PAIR
@@ -29,6 +30,8 @@ _PAIRS = re.compile(
 #: Of a table with sizes, and of that of barriers, which has none.
 _HEADER = re.compile(r"#\s*(?:Size\b|(?:Avg |)Latency\s?\(us\))")
 _ROW = re.compile(r"-?\d\S*(?:\s+\S+)*$")
+#: Printed behind the row whose data are wrong.
+_ERROR = "DATA VALIDATION ERROR"
 _US, _MBS, _RATE = Unit("us"), Unit("MB/s"), Unit("1/s", written="Messages/s")
 _MEMORIES = {"HOST": "pageable", "DEVICE": "device", "MANAGED": "managed"}
 #: Columns of times: unit, statistic and what makes them differ from ours.
@@ -95,6 +98,7 @@ class OsuReader(Reading):
 
     name = "osu"
     begins = _TITLE
+    data_check = DataCheck(marks=("Fail", "DATA VALIDATION ERROR"))
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)
@@ -107,6 +111,7 @@ class OsuReader(Reading):
         self._pairs: int | None = None
         self._columns: Sequence[str] | None = None  # empty: its header was refused
         self._rows = 0
+        self._row_begins = 0  # the place of the first value of the last row
 
     def take(self, line: Line) -> bool:
         text = line.text.strip()
@@ -123,6 +128,8 @@ class OsuReader(Reading):
             if not self._columns:
                 return True
             return self._take_row(line, text.split())
+        elif text.startswith(_ERROR):
+            self.found.call_wrong(line.number, text[:100], self._row_begins)
         else:
             return not text or text.startswith("#")
         return True
@@ -156,9 +163,12 @@ class OsuReader(Reading):
             self.refuse(line.number, f"'{size[:40]}' is not a size")
             return True
         self._rows += 1
+        self._row_begins = len(self.found.values)
         for column, written in zip(columns, cells, strict=True):
             if _column(column) not in _NOT_MEASURED:
                 self._add(line, column, written, int(size) if size else None)
+        if row.get("validation", "").lower() == "fail":
+            self.found.call_wrong(line.number, "its validation is Fail", self._row_begins)
         return True
 
     def _add(self, line: Line, column: str, text: str, size_bytes: int | None) -> None:

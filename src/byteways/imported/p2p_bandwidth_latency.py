@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from byteways.imported.lines import Line
+from byteways.imported.reader import DataCheck
 from byteways.imported.reading import ABSENT, Reading, mistake_in_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 
@@ -36,6 +37,7 @@ class P2pReader(Reading):
 
     name = "p2p-bandwidth-latency-test"
     begins = _BEGINS
+    data_check = DataCheck(none_because="it checks no data")
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)

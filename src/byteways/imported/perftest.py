@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from byteways.imported.lines import Line
+from byteways.imported.reader import DataCheck
 from byteways.imported.reading import Reading
 from byteways.imported.value import ForeignValue, Operation, Unit
 
@@ -52,6 +53,7 @@ class PerftestReader(Reading):
 
     name = "perftest"
     begins = _BEGINS
+    data_check = DataCheck(none_because="it checks no data")
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)

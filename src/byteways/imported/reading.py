@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from byteways.imported.lines import Line
-from byteways.imported.reader import Found, UnreadPlace
-from byteways.imported.value import ForeignValue
+from byteways.imported.reader import DataCheck, Found, UnreadPlace
+from byteways.imported.value import DATA_WRONG, ForeignValue
+from byteways.quantities import mistake_in_quantity
 from byteways.topology.foreign_text import FormatError
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,2})?")
@@ -19,7 +20,7 @@ _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[,']\d{3})+(?:\.\d+)?")
 #: Places without a measured value, as programs write them.
 ABSENT = frozenset(("N/A", "n/a", "-", "--", ""))
-#: No such quantity is beyond: 10^15 bytes, 10^15 GB/s or µs. A longer number is a damaged line.
+#: A longer number is a damaged line; what a shorter one may be as a quantity: byteways.quantities.
 _MOST_DIGITS = 24
 
 
@@ -35,6 +36,8 @@ def mistake_in_number(text: str) -> tuple[str, str] | None:
         return f"'{text}' has a decimal comma", "run the program with LC_ALL=C"
     if text.startswith("-") and _NUMBER.fullmatch(text[1:]):
         return f"'{text}' is negative", "no bandwidth and no time is negative; measure again"
+    if len(text) > _MOST_DIGITS and text.replace(".", "", 1).isdigit():
+        return f"'{text[:20]}…' has {len(text)} digits", "no measured value has so many: the line is damaged"
     return f"'{text[:40]}' is not a number", ""
 
 
@@ -48,6 +51,7 @@ class Reading(ABC):
 
     name: ClassVar[str]  # of the format
     begins: ClassVar[re.Pattern[str]]  # matches, from its beginning, the first line of such an output alone
+    data_check: ClassVar[DataCheck]
 
     def __init__(self, line: Line) -> None:
         self.found = Found(self.name, line.number)
@@ -79,13 +83,25 @@ class Reading(ABC):
 
 def add_value(found: Found, value: ForeignValue) -> bool:
     """Adds a value to what was found, or a mistake if its number is none. Returns whether it is one."""
-    wrong = mistake_in_number(value.text)
+    wrong = mistake_in_number(value.text) or _mistake_in_value(value)
     if wrong is None:
+        if found.all_wrong:
+            value.differences = (DATA_WRONG, *value.differences)
         found.values.append(value)
         return True
     place = "" if value.pointer is None else f"{value.pointer}: "
     found.mistakes.append(UnreadPlace(value.line, place + wrong[0], wrong[1]))
     return False
+
+
+def _mistake_in_value(value: ForeignValue) -> tuple[str, str] | None:
+    """Returns what is impossible about a value whose text is a number, and a hint."""
+    hint = "the line is damaged, or of another unit than its header says"
+    if wrong := mistake_in_quantity(value.value, value.unit.metric):
+        return f"'{value.text} {value.unit.written or value.unit.name}' {wrong}", hint
+    if value.size_bytes is not None and (wrong := mistake_in_quantity(value.size_bytes, "size")):
+        return f"a size of {value.size_bytes:.4g} bytes {wrong}", hint
+    return None
 
 
 def add_hints(found: Found, **hints: Any) -> None:

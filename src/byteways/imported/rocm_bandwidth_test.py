@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from byteways.imported.lines import Line
+from byteways.imported.reader import DataCheck
 from byteways.imported.reading import ABSENT, Reading
 from byteways.imported.value import ForeignValue, Operation, Unit
 from byteways.units import parse_size
@@ -31,6 +32,8 @@ _OF_SIZE = re.compile(r"(?P<size>[1-9][0-9]{0,11} ?[KMG]?B)\s+(?P<numbers>\S+(?:
 _OTHER = re.compile(
     r"\.+$|Launch Command|Inter-Device|Device (?:Access|Numa)|=+ |Data Path|Info:|Warning|Verification"
 )
+#: Of `-v`, which compares what was copied.
+_FAILED = re.compile(r"Verification\b.*\bfail", re.IGNORECASE)
 _CPUS = re.compile(r"\b(?:EPYC|Xeon|Ryzen|Core\(TM\)|CPU|Threadripper|Processor|POWER)\b", re.IGNORECASE)
 #: Columns of a table by size: name, unit, statistic.
 _COLUMNS = (
@@ -46,6 +49,7 @@ class RocmBandwidthTestReader(Reading):
 
     name = "rocm-bandwidth-test"
     begins = _BEGINS
+    data_check = DataCheck(marks=("Verification failed",))
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)
@@ -84,7 +88,7 @@ class RocmBandwidthTestReader(Reading):
         elif self._columns is not None and (found := _ROW.match(text)):
             self._take_row(line, found)
         else:
-            return self._take_other(text)
+            return self._take_other(line, text)
         return True
 
     def end(self) -> None:
@@ -92,7 +96,10 @@ class RocmBandwidthTestReader(Reading):
             self.refuse(self._titled_at, "the table has no row: the output was cut")
         self._titled_at = 0
 
-    def _take_other(self, text: str) -> bool:
+    def _take_other(self, line: Line, text: str) -> bool:
+        if _FAILED.match(text):
+            self.found.call_all_wrong(line.number, text[:100])
+            return True
         if text.startswith(("Inter-Device", "Device Access", "Device Numa")):
             self._both = None  # a matrix without bandwidths
         return not text or _OTHER.match(text) is not None

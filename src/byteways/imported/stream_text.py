@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from byteways.imported.lines import Line
+from byteways.imported.reader import DataCheck
 from byteways.imported.reading import Reading, whole_number
 from byteways.imported.value import ForeignValue, Operation, Unit
 
@@ -22,8 +23,10 @@ _ABOUT = re.compile(
     r"-{20,}|Memory per array|Total memory|Total Aggregate|Each kernel will|The \*best|will be used"
     r"|Number of Threads|Your clock|Each test below|\(= \d+ clock|Increase the size"
     r"|you are not getting|WARNING -- The above"
-    r"|For best results|precision of your|Solution Validates|Failed Validation|Offset ="
+    r"|For best results|precision of your|Solution Validates|Offset ="
 )
+#: Printed behind the table.
+_FAILED = re.compile(r"Failed Validation\b")
 #: Columns of a row: name, unit, statistic over iterations, whether it is of one iteration alone.
 _COLUMNS = (
     ("Best Rate", Unit("MB/s"), "max", True),
@@ -39,6 +42,7 @@ class StreamReader(Reading):
 
     name = "stream"
     begins = _BEGINS
+    data_check = DataCheck(marks=("Failed Validation on array a[]",))
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)
@@ -64,6 +68,8 @@ class StreamReader(Reading):
             self._elements = whole_number(found["elements"])
         elif found := _BYTES.match(text):
             self._element_bytes = whole_number(found["bytes"])
+        elif _FAILED.match(text):
+            self.found.call_all_wrong(line.number, text[:100])
         else:
             return not text or _ABOUT.match(text) is not None
         return True

@@ -59,6 +59,7 @@ def read_superbench(document: Mapping[str, Any], line: int) -> Found:
         raise FormatError("it has a 'node' and no metric 'benchmark/metric'")
     if node := text_of(document["node"]):
         add_hints(found, hosts=(node,))
+    failed = _failed(document)
     for key, content in document.items():
         parts = _METRIC.match(key)
         meaning = _meaning(parts) if parts else None
@@ -78,8 +79,20 @@ def read_superbench(document: Mapping[str, Any], line: int) -> Found:
             differences=meaning.differences,
             pointer=pointer,
         )
-        add_value(found, value)
+        if add_value(found, value) and (code := failed.get(key.partition("/")[0])) is not None:
+            what = f"{parts['benchmark']} ended with return_code {code!s:.20}"
+            found.call_wrong(line, what, len(found.values) - 1)
     return found
+
+
+def _failed(document: Mapping[str, Any]) -> dict[str, object]:
+    """Returns the return codes of benchmarks that failed, by the beginning of their keys."""
+    codes = (key.partition("/") for key in document)
+    return {
+        benchmark: document[benchmark + slash + metric]
+        for benchmark, slash, metric in codes
+        if metric.partition(":")[0] == "return_code" and document[benchmark + slash + metric] not in (0, None)
+    }
 
 
 def _meaning(parts: re.Match[str]) -> _Meaning | None:

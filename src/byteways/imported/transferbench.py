@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from byteways.imported.lines import Line
+from byteways.imported.reader import DataCheck
 from byteways.imported.reading import ABSENT, Reading
 from byteways.imported.transferbench_routes import TransferRoute, route_of
 from byteways.imported.value import ForeignValue, Operation, Unit
@@ -48,6 +49,7 @@ _OTHER = re.compile(
     r"=+$|-+[-┬┼┴+ ]*$|\[[A-Z0-9 a-z-]+\]|[A-Z][A-Z0-9_]+\s*[=,]"
     r"|##|GPU-\w+ All-To-All|- Copying|Completed|Run"
 )
+_MISMATCH = re.compile(r"\[ERROR\].*\b(?:mismatch at index|output mismatch)\b")
 _GBS, _MS = Unit("GB/s"), Unit("ms")
 
 
@@ -56,6 +58,12 @@ class TransferBenchReader(Reading):
 
     name = "transferbench"
     begins = _BEGINS
+    data_check = DataCheck(
+        marks=(
+            "[ERROR] Transfer 0: Unexpected mismatch at index 7 of destination 0",
+            "[ERROR] Transfer 0: Unexpected output mismatch for destination 0",
+        )
+    )
 
     def __init__(self, line: Line) -> None:
         super().__init__(line)
@@ -75,6 +83,10 @@ class TransferBenchReader(Reading):
 
     def take(self, line: Line) -> bool:
         text = line.text.strip()
+        if _MISMATCH.match(text):
+            self._end_of_test()
+            self.found.call_all_wrong(line.number, text[:100])  # it ends the program
+            return True
         if text[:1].islower():  # none of its lines, and most of a log's
             return False
         plain = " ".join(text.translate(_FRAMES).split())

@@ -42,6 +42,10 @@ class Unit:
         return _FACTORS[self.name]
 
 
+#: Of a value whose program checked the data that it moved, and calls them wrong.
+DATA_WRONG = "data-wrong"
+
+
 @dataclass(frozen=True)
 class Operation:
     """What was measured, in byteways' own words as far as the output says it; empty or None: it does not.

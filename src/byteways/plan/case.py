@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from byteways.plan.case_path import path_of, places
 from byteways.plan.interface_rows import BARRIER, UCX
 from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES, MULTI_PAIR
 from byteways.plan.options import LAUNCH, TRANSPORT
+from byteways.text import Sentence
 
 #: Patterns in which all ranks take part.
 OF_ALL_RANKS = (*COLLECTIVES, MULTI_PAIR, BARRIER, *APPLICATIONS)
@@ -178,10 +179,6 @@ class Flow:
 def _plain_flow(source: str, destination: str, executor: str) -> Flow:
     """Returns a flow without anything else: most are, and a run has few different ones."""
     return Flow(Buffer.parse(source), Buffer.parse(destination), executor)
-
-
-#: The fields that identify a case; a record has them, too.
-IDENTITY_FIELDS = ("interface", "pattern", "flows", "size_bytes", "cache", "options", "environment")
 
 
 @dataclass(frozen=True)
@@ -353,6 +350,10 @@ class Case:
         return "write" if owns_source else "remote"
 
 
+#: The fields that identify a case; a record has them, too.
+IDENTITY_FIELDS = tuple(one.name for one in fields(Case))
+
+
 def hosts_of(flows: Iterable[Flow]) -> tuple[str, ...]:
     """Returns the hosts of flows in order of appearance; empty within one host."""
     return tuple(dict.fromkeys(host for flow in flows for host in flow.hosts))
@@ -400,7 +401,7 @@ class PlannedCase:
     round: int
     budget_s: float  # sampling time of this round
     precision: float
-    reason: str | None = None  # why it is skipped or left out; None: it will run
+    reason: Sentence | None = None  # why it is skipped or left out; None: it will run
     estimated_s: float = 0.0  # estimated wall time, including allocation
     spare: bool = False  # left out for lack of time only; runs if time remains
     rounds: int = 1  # total rounds of the case; required samples are counted over all of them

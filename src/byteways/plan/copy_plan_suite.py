@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from byteways.plan.built_suite import NamedSweep, built_suite
 from byteways.plan.options import AS_CALLED
-from byteways.plan.question_suite import sweep_text
-from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 
 #: Seconds after which a measurement is given up, for each GPU and for opening them. On H100 a round of a case
@@ -45,14 +44,12 @@ def limit_s(gpus: int) -> float:
 
 def copy_plan_suite(gpus: int) -> Suite:
     """Returns the suite for a machine with so many GPUs."""
-    head = (
-        'name = "copy-plan"\ntitle = "Methods of the copy library on each GPU"\n'
-        f"rounds = 3\nprecision = 0.02\ncase_budget_s = {_CASE_BUDGET_S}"
-    )
-    return parse("\n\n".join((head, *_with_host(gpus), *_of_gpus())) + "\n", file="--measure")
+    own = {"name": "copy-plan", "title": "Methods of the copy library on each GPU"}
+    head = {**own, "rounds": 3, "precision": 0.02, "case_budget_s": _CASE_BUDGET_S}
+    return built_suite(head, (*_with_host(gpus), *_of_gpus()), file="--measure")
 
 
-def _with_host(gpus: int) -> Iterator[str]:
+def _with_host(gpus: int) -> Iterator[NamedSweep]:
     for direction, source, destination, executor in (
         ("from-host", _HOST, _GPU, "destination"),
         ("to-host", _GPU, _HOST, "source"),
@@ -62,10 +59,10 @@ def _with_host(gpus: int) -> Iterator[str]:
         if gpus > 1:
             options = {"relays": [0, min(_MOST_RELAYS, gpus - 1)], "piece_bytes": _PIECE_BYTES}
             whole = {"interface": "route", **ends, "executor": executor, "size": "256MiB", "options": options}
-            yield sweep_text(f"relays-{direction}", whole)
+            yield f"relays-{direction}", whole
 
 
-def _of_gpus() -> Iterator[str]:
+def _of_gpus() -> Iterator[NamedSweep]:
     for name, same_device in (("within", "only"), ("between", "never")):
         ends = {"source": _GPU, "destination": _GPU, "same_device": same_device, "executor": "source"}
         yield from _blocks(name, ends, _CELLS_OF_GPUS)
@@ -75,8 +72,8 @@ def _blocks(
     where: str,
     ends: Mapping[str, object],
     cells: Sequence[tuple[str, str, list[int], Mapping[str, object]]],
-) -> Iterator[str]:
+) -> Iterator[NamedSweep]:
     for name, interface, sizes, more in cells:
         options = {"block_bytes": sizes, **AS_CALLED, **more}
         keys = {"interface": interface, **ends, "count": _BLOCKS, "options": options}
-        yield sweep_text(f"{name}-{where}", keys)
+        yield f"{name}-{where}", keys

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from byteways.errors import BytewaysError
+from byteways.plan.built_suite import NamedSweep, SuiteKeys
 from byteways.plan.interface_rows import COLD_LOAD
 from byteways.plan.question import Question, question
 from byteways.topology.device_names import devices_named
@@ -22,8 +23,6 @@ MOST_MEASURED_BYTES = 2**28
 _PART_OF_HOST_MEMORY = 32
 #: Relays that are tried: one, and as many as usual nodes have.
 _RELAYS = (1, 3)
-
-SweepKeys = Mapping[str, object]
 
 
 def load_question(gpu: str, size: str) -> Question:
@@ -62,7 +61,7 @@ def measured_bytes(size_bytes: int, topology: Topology, cpu: str) -> int:
     return 1 << (int(most).bit_length() - 1)
 
 
-def sweeps_of_load(size_bytes: int, topology: Topology, gpu: str) -> Iterator[tuple[str, SweepKeys]]:
+def sweeps_of_load(size_bytes: int, topology: Topology, gpu: str) -> Iterator[NamedSweep]:
     """Yields name and keys of each sweep that measures a part of a load into a GPU, or all of it."""
     cpu = topology.nearest_cpu(gpu)
     size = measured_bytes(size_bytes, topology, cpu)
@@ -84,11 +83,11 @@ def sweeps_of_load(size_bytes: int, topology: Topology, gpu: str) -> Iterator[tu
     yield "whole", {**_step(COLD_LOAD, buffers, gpu, size), "priority": 5}
 
 
-def _step(interface: str, buffer: object, executor: str, size: int, **options: object) -> SweepKeys:
+def _step(interface: str, buffer: object, executor: str, size: int, **options: object) -> SuiteKeys:
     keys = {"interface": [interface], "buffer": buffer, "executor": executor, "size": size, "priority": 9}
     return {**keys, "options": options} if options else keys
 
 
-def _transfer(interfaces: list[str], sources: list[str], destinations: list[str], size: int) -> SweepKeys:
+def _transfer(interfaces: list[str], sources: list[str], destinations: list[str], size: int) -> SuiteKeys:
     ends = {"source": sources, "destination": destinations}
     return {"interface": interfaces, **ends, "size": size, "priority": 8}

@@ -13,19 +13,18 @@ from byteways.errors import BytewaysError
 from byteways.plan.block_layout import MOST_BLOCKS_MOVED
 from byteways.plan.block_list import BlockList, MixedBlocks
 from byteways.plan.budget import FIRST_PRIORITY
+from byteways.plan.built_suite import NamedSweep, SuiteKeys, built_suite
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.load_question import gpu_of, sweeps_of_load
 from byteways.plan.memory import MEMORIES, OWNERS, is_managed
+from byteways.plan.option_set import OptionSet
 from byteways.plan.options import AS_CALLED, BLOCK_BYTES, BLOCK_SIZES
 from byteways.plan.question import GLOB, RANKS, Question, is_host
-from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.topology.device_names import IDENTIFIER, devices_named
 from byteways.topology.model import Topology
 from byteways.units import format_size
 
-#: A sweep of a suite: its name, and its other keys.
-NamedSweep = tuple[str, Mapping[str, object]]
 #: Seconds of an answer that are no measuring. Estimates are conservative; the limit ends what takes longer.
 RESERVED_S = 1.0
 #: Seconds of samples for each method, in all its rounds: at most, and as a part of the time for the answer.
@@ -42,18 +41,17 @@ def suite_of(asked: Question, topology: Topology) -> Suite:
     Raises:
         BytewaysError: A device is unknown or ambiguous, or stands for devices of both kinds.
     """
-    sweeps = (sweep_text(name, keys) for name, keys in _sweeps(asked, topology))
-    return parse("\n\n".join((_head(asked), *sweeps)) + "\n", file="best")
+    return built_suite(_head(asked), _sweeps(asked, topology), file="best")
 
 
 def suite_of_questions(
     questions: Iterable[Question],
     topology: Topology,
-    head: str,
+    head: SuiteKeys,
     file: str,
     settings: Sequence[Mapping[str, str]] = (),
     may_alter: Callable[[Iterable[str], str], bool] = lambda variables, interface: True,
-    own_options: Mapping[Question, Collection[str]] = MappingProxyType({}),
+    own_options: Mapping[Question, Collection[OptionSet]] = MappingProxyType({}),
 ) -> Suite:
     """Returns the suite that measures several questions: sizes are in one sweep if nothing else differs.
 
@@ -63,11 +61,11 @@ def suite_of_questions(
     Args:
         questions: The most important first.
         topology: The machine.
-        head: The suite's own keys, as TOML.
+        head: The suite's own keys.
         file: What messages call the suite.
         settings: Variables with which all that they may alter is measured, too, and before the rest.
         may_alter: Whether variables may alter what an interface takes.
-        own_options: With which calls of MPI are measured, too, as `window=2`.
+        own_options: With which calls of MPI are measured, too.
 
     Raises:
         BytewaysError: As of suite_of().
@@ -95,25 +93,22 @@ def suite_of_questions(
         assert isinstance(own, int)
         return {**rest, "priority": FIRST_PRIORITY if altered else min(own, UNALTERED)}
 
-    texts = (
-        sweep_text(
-            f"{name}-{number}{f'-{place}' * bool(place)}", _under(setting, {**ranked(rest), "size": sizes})
-        )
+    sweeps = (
+        (f"{name}-{number}{f'-{place}' * bool(place)}", _under(setting, {**ranked(rest), "size": sizes}))
         for number, (name, rest, sizes) in enumerate(merged.values())
         for place, setting in enumerate([{}, *settings])
         if not setting or alters(setting, rest)
     )
-    return parse("\n\n".join((head, *texts)) + "\n", file=file)
+    return built_suite(head, sweeps, file=file)
 
 
-def _with_options(sweeps: Iterable[NamedSweep], own_options: Collection[str]) -> Iterator[NamedSweep]:
+def _with_options(sweeps: Iterable[NamedSweep], own_options: Collection[OptionSet]) -> Iterator[NamedSweep]:
     """Yields sweeps, and those of MPI with options of the program's own calls, too."""
     for name, keys in sweeps:
         yield name, keys
         for options in sorted(own_options) if keys["interface"] == ["mpi"] else ():
-            option, _, value = options.partition("=")
-            own = {option: int(value) if value.isdecimal() else value}
-            yield f"{name}-{option.replace('_', '-')}-{value}", {**keys, "options": own}
+            named = "-".join(f"{option}-{value}" for option, value in options.items())
+            yield f"{name}-{named.replace('_', '-')}", {**keys, "options": {**options}}
 
 
 def _under(setting: Mapping[str, str], keys: Mapping[str, object]) -> dict[str, object]:
@@ -136,13 +131,12 @@ def _names(interfaces: object) -> list[str]:
     return names
 
 
-def _head(asked: Question) -> str:
+def _head(asked: Question) -> SuiteKeys:
     case_s = max(LEAST_CASE_S, min(MOST_CASE_S, CASE_PART * asked.answer_within_s))
     title = f"Fastest method for {asked.blocks or format_size(asked.size_bytes)} {asked.between}"
-    return (
-        f'name = "best"\ntitle = {json.dumps(title)}\nrounds = 3\nprecision = 0.01\n'
-        f"budget_s = {max(asked.answer_within_s - RESERVED_S, RESERVED_S)}\ncase_budget_s = {case_s:g}"
-    )
+    budget_s = max(asked.answer_within_s - RESERVED_S, RESERVED_S)
+    own = {"name": "best", "title": title, "rounds": 3, "precision": 0.01}
+    return {**own, "budget_s": budget_s, "case_budget_s": case_s}
 
 
 def _collective(asked: Question, topology: Topology) -> Iterator[NamedSweep]:
@@ -284,16 +278,3 @@ def _sweep(name: str, asked: Question, ends: Sequence[Sequence[str]], **keys: ob
         "size": asked.size_bytes,
         **{key: value for key, value in keys.items() if value is not None},
     }
-
-
-def sweep_text(name: str, keys: Mapping[str, object]) -> str:
-    """Returns a sweep as TOML."""
-    return "\n".join(
-        ("[[sweep]]", *(f"{key} = {_toml(value)}" for key, value in {"name": name, **keys}.items()))
-    )
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {json.dumps(told)}" for key, told in value.items()) + " }"
-    return json.dumps(value)

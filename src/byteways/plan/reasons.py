@@ -22,6 +22,7 @@ WORKER_ERROR = "worker-error"
 NOT_AS_ASKED = "not-as-asked"
 WORKER_LOST = "worker-lost"
 NO_ANSWER = "no-answer"
+CLOCK_WRONG = "clock-wrong"
 
 #: How the names of a library's calls begin: of NCCL and RCCL, of MPI, of UCX.
 CALLS_OF_LIBRARIES = {"xccl": "nccl", "mpi": "MPI_", "ucx": "ucp_"}
@@ -41,6 +42,7 @@ MEANINGS: Mapping[str, str] = {
     NOT_AS_ASKED: "pages were not where the case requires them",
     WORKER_LOST: "the worker died or sent an invalid answer",
     NO_ANSWER: "the worker did not answer in time",
+    CLOCK_WRONG: "the worker's clock disagrees with the conductor's",
 }
 
 

@@ -37,4 +37,4 @@ def parse(text: str, *, file: str) -> Suite:
     Raises:
         BytewaysError: The text is not TOML or not a valid suite.
     """
-    return read_suite(read_toml(text, file=file), text=text, file=file)
+    return read_suite(read_toml(text, file=file), text=text, file=file, foreign=True)

@@ -36,8 +36,18 @@ _FANS = ("fan-out", "fan-in", "fan-bidirectional")
 _NAME = re.compile(r"^[a-z0-9][a-z0-9-]*$")
 
 
-def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
-    """Parses a suite. Raises BytewaysError at the first error."""
+def read_suite(data: Mapping[str, Any], *, text: str, file: str, foreign: bool) -> Suite:
+    """Parses a suite.
+
+    Args:
+        data: Its keys.
+        text: Them as a file has them.
+        file: What messages call it.
+        foreign: Whether it comes from a file, which may not set every variable.
+
+    Raises:
+        BytewaysError: At the first error.
+    """
     place = TomlPlace.of(data, text, file, "suite")
     suite = place.read(SuiteFile)
     _check_name(place, suite.name)
@@ -45,7 +55,10 @@ def read_suite(data: Mapping[str, Any], *, text: str, file: str) -> Suite:
         place.fail("title", "an empty string")
     sweeps: list[Sweep] = []
     for own in place.tables("sweep", "a suite needs at least one [[sweep]] table"):
-        sweeps.append(_sweep(own, own.read(SweepTable), suite))
+        table = own.read(SweepTable)
+        sweeps.append(_sweep(own, table, suite))
+        if foreign:
+            check_environment(own.below("environment"), table.environment)
         if sweeps[-1].name in [earlier.name for earlier in sweeps[:-1]]:
             own.fail("name", "another sweep already has this name")
     given = {name: getattr(suite, name) for name in SuiteFile.__struct_fields__ if name != "sweep"}
@@ -244,7 +257,6 @@ def _check_axes(place: TomlPlace, table: SweepTable) -> None:
     """Checks options and variables, of the load as well."""
     check_options(place.below("options"), table.options, table.interfaces)
     check_options(place.below("beside_options"), table.beside_options, table.beside_interfaces)
-    check_environment(place.below("environment"), table.environment)
 
 
 #: In the order in which a reader of the file looks for mistakes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from byteways.plan.block_layout import SIZES_HINT, counted_sizes
@@ -13,10 +13,10 @@ from byteways.plan.legality.request import Mistake, Request, mistake
 from byteways.plan.spelling import closest
 from byteways.plan.suite_types import Sweep, SweepOptions
 from byteways.plan.toml_reading import TomlPlace, kind_of_value
+from byteways.plan.variables import refusal, refusal_hint
 
 _GPU_NAMES = re.compile(r"^gpu\d+(,gpu\d+)*$")
 _NUMBERS = re.compile(r"^\d+(,\d+)+$")
-_VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 
 
 def check_options(place: TomlPlace, options: SweepOptions, interfaces: Sequence[str]) -> None:
@@ -55,10 +55,12 @@ def _check_option(place: TomlPlace, key: str, value: Any) -> None:
         place.fail(key, f"{kind_of_value(value)} instead of a positive integer")
 
 
-def check_environment(place: TomlPlace, variables: Iterable[str]) -> None:
-    for name in variables:
-        if not _VARIABLE.match(name):
-            place.fail(name, "not a valid name of an environment variable")
+def check_environment(place: TomlPlace, variables: Mapping[str, Sequence[str]]) -> None:
+    """Checks that a file may set these variables to these values."""
+    for name, values in variables.items():
+        for value in values:
+            if wrong := refusal(name, value):
+                place.fail(name, wrong, refusal_hint(name, value))
 
 
 def check_products(place: TomlPlace, sweep: Sweep) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from byteways.errors import BytewaysError
-from byteways.plan.suite import parse
+from byteways.plan.built_suite import NamedSweep, SuiteKeys, built_suite
 from byteways.plan.suite_types import Suite
 from byteways.plan.transfer_sets import EXAMPLE, TransferSet, parse_transfers, written
 
 #: Size of a transfer: launch overhead no longer counts, and every GPU has room. --size names others.
 SIZE = "256MiB"
-_HEAD = 'name = "transfers"\ntitle = "Transfers of the command line, together and alone"\n'
+_HEAD = {"name": "transfers", "title": "Transfers of the command line, together and alone"}
 
 
 def transfers_suite(texts: Sequence[str]) -> Suite:
@@ -22,27 +22,30 @@ def transfers_suite(texts: Sequence[str]) -> Suite:
             sets.append(parse_transfers(text))
         except ValueError as error:
             raise BytewaysError(f"--transfers: {error}", hint=f"--transfers '{EXAMPLE}'") from error
-    lines = [_HEAD]
+    sweeps: list[NamedSweep] = []
     for number, transfers in enumerate(sets):
-        listed = f'pattern = "transfers"\ntransfers = "{written(transfers)}"\n'
-        lines.append(_sweep(f"together-{number}", transfers, listed, "*", "*"))
-    for number, (source, destination) in enumerate(dict.fromkeys(one for each in sets for one in each)):
-        alone = ((source, destination),)
-        lines.append(_sweep(f"alone-{number}", alone, "", source, destination))
-    return parse("".join(lines), file="--transfers")
+        listed = {"pattern": "transfers", "transfers": written(transfers)}
+        sweeps.append((f"together-{number}", _keys(transfers, listed, "*", "*")))
+    for number, alone in enumerate(dict.fromkeys(one for each in sets for one in each)):
+        sweeps.append((f"alone-{number}", _keys((alone,), {}, *alone)))
+    return built_suite(_HEAD, sweeps, file="--transfers")
 
 
-def _sweep(name: str, transfers: TransferSet, more: str, source: str, destination: str) -> str:
-    """Returns the text of a sweep: copy calls and kernels where GPUs take part, else threads of the CPUs."""
+def _keys(transfers: TransferSet, more: SuiteKeys, source: str, destination: str) -> SuiteKeys:
+    """Returns the keys of a sweep: copy calls and kernels where GPUs take part, else threads of the CPUs."""
     of_gpus = any(device.startswith("gpu") for transfer in transfers for device in transfer)
-    interfaces, of_cpus = ('["copy", "kernel"]', "pinned") if of_gpus else ('"memcpy-mt"', "pageable")
+    of_cpus = "pinned" if of_gpus else "pageable"
 
-    def buffers(end: str) -> str:
+    def buffers(end: str) -> str | list[str]:
         if end == "*":
-            return f'["gpu*:device", "cpu*:{of_cpus}"]' if of_gpus else f'"cpu*:{of_cpus}"'
-        return f'"{end}:{"device" if end.startswith("gpu") else of_cpus}"'
+            return ["gpu*:device", f"cpu*:{of_cpus}"] if of_gpus else f"cpu*:{of_cpus}"
+        return f"{end}:{'device' if end.startswith('gpu') else of_cpus}"
 
-    return (
-        f'[[sweep]]\nname = "{name}"\ninterface = {interfaces}\n{more}source = {buffers(source)}\n'
-        f'destination = {buffers(destination)}\nexecutor = "both"\nsize = "{SIZE}"\n'
-    )
+    return {
+        "interface": ["copy", "kernel"] if of_gpus else "memcpy-mt",
+        **more,
+        "source": buffers(source),
+        "destination": buffers(destination),
+        "executor": "both",
+        "size": SIZE,
+    }

@@ -45,6 +45,7 @@ def nothing_matches(
     of_what = f"suite '{suite}'" if suite else "this run"
     causes: list[str] = []
     hints: list[str] = []
+    sizes_named = False
     for text in only:
         pairs = pairs_of(text, topology)
         lacking = [pair for pair in pairs if not _having(cases, text, [pair])]
@@ -57,9 +58,10 @@ def nothing_matches(
                 f"no case of {of_what} has {', '.join(f'{key}={value}' for key, value in pairs)} at once"
             )
         hints += [_values(cases, text, pairs, pair) for pair in lacking or pairs]
+        sizes_named |= any(key == "size" for key, _ in lacking or pairs)
         if elsewhere := _elsewhere(text, pairs, suite):
             hints.append(elsewhere)
-    if sizes and not any(hint.startswith("size is") for hint in hints):
+    if sizes and not sizes_named:
         hints.append(_size_hint(cases))
         if suite == "quick":
             hints.append(f"more sizes: byteways run full --size {sizes}")

@@ -1,16 +1,20 @@
 """Environment variables by what reads them, from variables.toml beside this file. Pure.
 
 A case may request a process environment. If nothing that the case uses reads a variable, it has no effect,
-and the result would be mistaken for the effect of a setting.
+and the result would be mistaken for the effect of a setting. A file may set only listed variables: others
+could make workers run the code of whoever wrote it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
+from shlex import quote
+from typing import Any
 
 from byteways.plan.toml_files import read_toml
 from byteways.topology.model import Capabilities
@@ -23,6 +27,9 @@ _OF_CRAY = ("MPICH_GPU_", "MPICH_SMP_", "MPICH_OFI_")
 #: second stages messages between GPUs in host memory.
 GPU_SUPPORT, GPU_IPC = "MPICH_GPU_SUPPORT_ENABLED", "MPICH_GPU_IPC_ENABLED"
 PATH_VARIABLES = frozenset((GPU_SUPPORT, GPU_IPC))
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: The beginning of a path, also of one within a list: /opt, ./own, ../own, ~/own. 10.0.0.0/8 is none.
+_PATH = re.compile(r"(?:^|[:;,= ])(?:~|\.{0,2}/)")
 
 
 @dataclass(frozen=True)
@@ -39,9 +46,46 @@ class Reader:
 
 
 @cache
+def _table() -> Mapping[str, Any]:
+    text = (resources.files("byteways.plan") / "variables.toml").read_text(encoding="utf-8")
+    return read_toml(text, file="variables.toml")
+
+
+def accepted_variables() -> tuple[str, ...]:
+    """Returns globs of the variables that a file may set."""
+    return tuple(_table()["accepted"]["variables"])
+
+
+def words_of_code() -> tuple[str, ...]:
+    """Returns words of names, in capitals, with which a variable is not accepted: it names code or a file."""
+    return tuple(_table()["accepted"]["words_of_code"])
+
+
+def refusal(variable: str, value: str) -> str | None:
+    """Returns why a file may not set a variable to a value, None if it may; completes "NAME is …"."""
+    if not _NAME.fullmatch(variable):
+        return "not a valid name of an environment variable"
+    if not any(fnmatchcase(variable, glob) for glob in accepted_variables()):
+        return "not among the variables that a file may set"
+    if words := {*variable.upper().split("_")} & {*words_of_code()}:
+        return f"not accepted from a file: its {min(words)} would be code or a file that somebody else chose"
+    if _PATH.search(value):
+        return f"not accepted from a file with a path as its value: {value[:80]!r}"
+    if not value.isprintable():
+        return "not accepted with control characters"
+    return None
+
+
+def refusal_hint(variable: str, value: str) -> str | None:
+    """Returns how a user who trusts a refused setting makes it."""
+    if not _NAME.fullmatch(variable):
+        return None
+    return f"if you trust it, set it yourself, before the command: {variable}={quote(value)} byteways run …"
+
+
+@cache
 def readers() -> tuple[Reader, ...]:
     """Returns the table."""
-    text = (resources.files("byteways.plan") / "variables.toml").read_text(encoding="utf-8")
     return tuple(
         Reader(
             entry.get("runtime", ""),
@@ -52,7 +96,7 @@ def readers() -> tuple[Reader, ...]:
             entry.get("pageable_access", {}),
             entry.get("moves_by_touch", {}),
         )
-        for entry in read_toml(text, file="variables.toml")["reader"]
+        for entry in _table()["reader"]
     )
 
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from byteways.record.record import Record
+from byteways.record.record import DEFINITION_FIELDS, Record
 from byteways.record.simulation_mark import is_simulated, model_of
+from byteways.record.warnings import Warning
+from byteways.text import Sentence
 
 TEXT_KIND, JSON_KIND, INTEGER_KIND, NUMBER_KIND, TRUTH_KIND, TIME_KIND = (
     "text",
@@ -33,73 +36,83 @@ class Column:
 
     name: str
     kind: str
-    meaning: str = ""
-    place: str = ""  # field of the record, `time_ns.median` for one of a table; '': the column's name
+    meaning: Sentence = ""
+    place: str = ""  # field of the record, `time_ns.median` for one of a table; of a derived column its name
 
 
-def _columns(kind: str, *names: str) -> tuple[Column, ...]:
-    return tuple(Column(name, kind) for name in names)
+#: Kinds by the type of a record's field; any other type is JSON text.
+_KINDS: Mapping[object, str] = {str: TEXT_KIND, int: INTEGER_KIND, float: NUMBER_KIND, bool: TRUTH_KIND}
+_TIMES = frozenset({"started_at"})  # text that is a time
 
 
-def _time(name: str, place: str, kind: str = NUMBER_KIND) -> Column:
-    return Column(name, kind, f"`time_ns`: `{place}`", f"time_ns.{place}")
+#: Types of the fields of a class; those of a record take a millisecond.
+_hints = cache(get_type_hints)
 
 
+def _type_at(place: str) -> object:
+    """Returns the type of a record's field, without None, or of one within a table or tuple of it."""
+    found: Any = Record
+    for step in place.split("."):
+        found = get_args(found)[int(step)] if step.isdigit() else _hints(found)[step]
+        own = [one for one in get_args(found) if one is not NoneType]
+        found = own[0] if len(own) == 1 and NoneType in get_args(found) else found
+    return found
+
+
+def _column(name: str, place: str = "", meaning: Sentence = "") -> Column:
+    """Returns the column of a record's field: its type says the kind."""
+    kind = TIME_KIND if name in _TIMES else _KINDS.get(_type_at(place or name), JSON_KIND)
+    return Column(name, kind, meaning, place or name)
+
+
+def _columns(*names: str) -> tuple[Column, ...]:
+    return tuple(map(_column, names))
+
+
+def _time(name: str, place: str, meaning: Sentence = "") -> Column:
+    return _column(name, f"time_ns.{place}", f"`time_ns`: {meaning or f'`{place}`'}")
+
+
+def _derived(name: str, meaning: Sentence, kind: str = TEXT_KIND) -> Column:
+    return Column(name, kind, meaning, name)
+
+
+#: Columns that tell of the run, or of devices.
+_OF_RUN = (
+    _derived("run_id", "of the run: `run_id` of its manifest"),
+    _derived("host", "of the run: name of its host"),
+    _derived("machine_model", "of a simulated run: name of its model"),
+    _derived("source_device", "device of the first flow's source"),
+    _derived("source_uuid", "its UUID; empty for a CPU"),
+    _derived("destination_device", "device of the first flow's destination"),
+    _derived("destination_uuid", "its UUID; empty for a CPU"),
+    _derived("executor_uuid", "UUID of the first flow's executor; empty for a CPU"),
+)
+_SIMULATED = _derived("simulated", "of the run: whether it was simulated", TRUTH_KIND)
 #: New columns are added at the end: scripts may count on the order.
 COLUMNS: tuple[Column, ...] = (
-    *_columns(TEXT_KIND, "case_id"),
-    *_columns(INTEGER_KIND, "round"),
-    *_columns(TEXT_KIND, "sweep", "category", "interface", "executor", "access", "pattern", "path", "source"),
-    *_columns(TEXT_KIND, "destination"),
-    *_columns(INTEGER_KIND, "size_bytes"),
-    *_columns(TEXT_KIND, "cache"),
-    *_columns(JSON_KIND, "options", "environment"),
-    *_columns(TEXT_KIND, "status", "reason"),
-    *_columns(NUMBER_KIND, "bandwidth_bytes_per_s", "latency_ns", "peak_bytes_per_s", "fraction_of_peak"),
-    *_columns(TEXT_KIND, "counts"),
+    *_columns("case_id", "round", "sweep", "category", "interface", "executor", "access", "pattern", "path"),
+    *_columns("source", "destination", "size_bytes", "cache", "options", "environment", "status", "reason"),
+    *_columns("bandwidth_bytes_per_s", "latency_ns", "peak_bytes_per_s", "fraction_of_peak", "counts"),
     _time("time_median_ns", "median"),
-    Column("time_ci95_low_ns", NUMBER_KIND, "`time_ns`: `ci95`, lower end", "time_ns.ci95.0"),
-    Column("time_ci95_high_ns", NUMBER_KIND, "`time_ns`: `ci95`, upper end", "time_ns.ci95.1"),
+    _time("time_ci95_low_ns", "ci95.0", "`ci95`, lower end"),
+    _time("time_ci95_high_ns", "ci95.1", "`ci95`, upper end"),
     *(_time(f"time_{name}_ns", name) for name in ("min", "max", "mean", "sd")),
-    _time("samples", "n", INTEGER_KIND),
-    *_columns(INTEGER_KIND, "batch"),
-    *_columns(TEXT_KIND, "timed_by"),
-    *_columns(TRUTH_KIND, "gated", "slope"),
-    *_columns(NUMBER_KIND, "timer_resolution_ns"),
-    *_columns(TEXT_KIND, "engine", "engine_evidence"),
-    *_columns(TRUTH_KIND, "verified"),
-    *_columns(TEXT_KIND, "verification"),
-    *_columns(NUMBER_KIND, "window_ns", "end_to_end_ns"),
-    Column("directions_bytes_per_s", JSON_KIND, "`directions`", "directions"),
-    *_columns(JSON_KIND, "end_to_end_bytes_per_s", "flows", "launch", "placement", "warnings"),
-    *_columns(TIME_KIND, "started_at"),
-    *_columns(NUMBER_KIND, "wall_s"),
-    *_columns(INTEGER_KIND, "method_version"),
-    Column("simulated", TRUTH_KIND, "of the run: whether it was simulated"),
-    *_columns(
-        NUMBER_KIND, "submit_ns", "half_round_trip_ns", "host_ns", "load_bytes_per_s", "limit_bytes_per_s"
-    ),
-    *_columns(JSON_KIND, "rests_on"),
-    Column("run_id", TEXT_KIND, "of the run: `run_id` of its manifest"),
-    Column("host", TEXT_KIND, "of the run: name of its host"),
-    Column("machine_model", TEXT_KIND, "of a simulated run: name of its model"),
-    Column("source_device", TEXT_KIND, "device of the first flow's source"),
-    Column("source_uuid", TEXT_KIND, "its UUID; empty for a CPU"),
-    Column("destination_device", TEXT_KIND, "device of the first flow's destination"),
-    Column("destination_uuid", TEXT_KIND, "its UUID; empty for a CPU"),
-    Column("executor_uuid", TEXT_KIND, "UUID of the first flow's executor; empty for a CPU"),
+    _time("samples", "n"),
+    *_columns("batch", "timed_by", "gated", "slope", "timer_resolution_ns", "engine", "engine_evidence"),
+    *_columns("verified", "verification", "window_ns", "end_to_end_ns"),
+    _column("directions_bytes_per_s", "directions", "`directions`"),
+    *_columns("end_to_end_bytes_per_s", "flows", "launch", "placement", "warnings", "started_at", "wall_s"),
+    *_columns("method_version"),
+    _SIMULATED,
+    *_columns("submit_ns", "half_round_trip_ns", "host_ns", "load_bytes_per_s", "limit_bytes_per_s"),
+    *_columns("rests_on"),
+    *_OF_RUN,
 )
 COLUMN_NAMES = frozenset(column.name for column in COLUMNS)
-#: Columns that tell of the run, or of devices.
-DERIVED = frozenset(
-    {"simulated", "run_id", "host", "machine_model"}
-    | {"source_device", "source_uuid", "destination_device", "destination_uuid", "executor_uuid"}
-)
+DERIVED = frozenset(column.name for column in (_SIMULATED, *_OF_RUN))
 #: Columns that all rounds of a case share.
-DEFINITION = frozenset(
-    {"case_id", "sweep", "category", "interface", "executor", "access", "pattern", "path", "source"}
-    | {"destination", "size_bytes", "cache", "options", "environment", "flows"}
-)
+DEFINITION = COLUMN_NAMES.intersection(DEFINITION_FIELDS)
 #: Records of which all columns are read together, while they are in the processor's caches: one column of
 #: 100,000 records after the other takes three times as long.
 TOGETHER = 256
@@ -139,12 +152,12 @@ def parts(
 
 def places() -> dict[str, list[str | int]]:
     """Returns where each column is in a record as JSON, to which the `derived` ones were added."""
-    steps = {column.name: (column.place or column.name).split(".") for column in COLUMNS}
+    steps = {column.name: column.place.split(".") for column in COLUMNS}
     return {name: [int(step) if step.isdigit() else step for step in path] for name, path in steps.items()}
 
 
 def _read(column: Column, records: Sequence[Record], texts: _Texts) -> list[Any]:
-    name, *inner = (column.place or column.name).split(".")
+    name, *inner = column.place.split(".")
     told: Iterable[Any] = map(attrgetter(name), records)
     if inner:
         of_table = attrgetter(inner[0])
@@ -171,7 +184,9 @@ class _Texts:
             return None
         text = self._known.get(id(value))
         if text is None:
-            text = self._known[id(value)] = self._encode(value).decode()
+            warned = isinstance(value, list) and isinstance(value[0], Warning)
+            plain = [one.to_json() for one in value] if warned else value
+            text = self._known[id(value)] = self._encode(plain).decode()
         return text
 
 

@@ -12,6 +12,7 @@ VALUES_FILE = "imported.jsonl"
 #: What makes a value another quantity than ours, by code. A value with one of these has no case of ours
 #: that it equals; the sentence completes "it is not comparable: …".
 DIFFERENCES: Mapping[str, str] = {
+    "data-wrong": "its program calls the data wrong that it moved",
     "devices-unknown": "the output does not contain the devices that took part",
     "memory-unknown": "the output does not contain where the buffers were",
     "method-unknown": "the output does not contain what moved the bytes",

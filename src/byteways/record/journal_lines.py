@@ -16,14 +16,12 @@ from msgspec.structs import force_setattr
 
 from byteways.decoding import decoded
 from byteways.record import version1, version2
-from byteways.record.record import FIRST_SCHEMA_VERSION, RECORD_FIELDS, SCHEMA_VERSION, Record
+from byteways.record.record import DEFINITION_FIELDS, FIRST_SCHEMA_VERSION, SCHEMA_VERSION, Record
 from byteways.record.record_check import Checker, wrong_outcome
 
 #: Maximum bytes of a journal line; real ones have some thousands.
 MOST_LINE_BYTES = 16 << 20
 
-#: Fields that the rounds of a case repeat.
-_DEFINITION = tuple(name for name in RECORD_FIELDS[: RECORD_FIELDS.index("status")] if name != "round")
 #: Fields that they usually repeat.
 USUALLY_REPEATED = (
     *(
@@ -58,7 +56,8 @@ _TEXTS = (
 )
 #: What later rounds of a case share with its first one: its definition, and USUALLY_REPEATED.
 _Repeated = tuple[tuple[Any, ...], tuple[Any, ...]]
-_definition, _usual, _texts = attrgetter(*_DEFINITION), attrgetter(*USUALLY_REPEATED), attrgetter(*_TEXTS)
+_definition = attrgetter(*DEFINITION_FIELDS)
+_usual, _texts = attrgetter(*USUALLY_REPEATED), attrgetter(*_TEXTS)
 
 
 class JournalLines:
@@ -117,7 +116,7 @@ class JournalLines:
 def _share(record: Record, first: _Repeated) -> None:
     """Replaces what equals the first record's of the same case by the very same objects."""
     definition, usual = first
-    for name, value in zip(_DEFINITION, definition, strict=True):
+    for name, value in zip(DEFINITION_FIELDS, definition, strict=True):
         force_setattr(record, name, value)
     for name, value, own in zip(USUALLY_REPEATED, usual, _usual(record), strict=True):
         if value is not own and value == own:

@@ -6,6 +6,8 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from byteways.text import Sentence
+
 #: Patterns by the names that the log has for them. The library carries out others by messages.
 LOGGED = {
     "allreduce": "AllReduce",
@@ -41,7 +43,7 @@ class LibraryChoice:
     protocol: str | None = None
     channels: int | None = None
     source: str | None = None
-    reason: str | None = None
+    reason: Sentence | None = None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

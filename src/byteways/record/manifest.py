@@ -32,14 +32,16 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
 
 
-def fingerprint(topology: Topology, capabilities: Capabilities, method_version: int) -> dict[str, Any]:
+def fingerprint(
+    topology: Topology, capabilities: Capabilities, method_version: int, simulated: bool
+) -> dict[str, Any]:
     """Returns what must be equal for two measurements to belong to one run."""
     loops = capabilities.host_loops
     return {
         **({"host_loops": f"{loops.isa} by {loops.compiler}"} if loops else {}),
         "driver": driver_versions(capabilities),
         "topology": topology_digest(topology.to_json()),
-        "code": f"{__version__} {code_digest()}",
+        "code": f"{__version__} {code_digest(simulated)}",
         "method_version": method_version,
     }
 
@@ -131,7 +133,7 @@ def build(
             "os": _os_name(),
             "python": platform.python_version(),
         },
-        "build": {"digest": code_digest(), "commit": commit()},
+        "build": {"digest": code_digest(machine_model is not None), "commit": commit()},
         "suite": dict(suite),
         **({"study": dict(study)} if study is not None else {}),
         "options": dict(options),
@@ -142,7 +144,7 @@ def build(
         "libraries": [dict(library) for library in libraries],
         "unusable_gpus": list(unusable_gpus),
         "environment": recorded_environment(simulated=machine_model is not None),
-        "fingerprint": fingerprint(topology, capabilities, method_version),
+        "fingerprint": fingerprint(topology, capabilities, method_version, machine_model is not None),
     }
 
 

@@ -16,7 +16,7 @@ from byteways.plan.limits import Excess, Limit, excess, excess_of_pages, limit, 
 from byteways.plan.memory import is_managed
 from byteways.record import warnings
 from byteways.record.record import BEYOND_LIMIT, Record
-from byteways.record.warnings import Warning
+from byteways.record.warnings import Warning, WarningFields
 from byteways.topology.model import Topology
 from byteways.units import format_bandwidth
 
@@ -88,7 +88,12 @@ def _of_pages(record: Record, flow: Flow, topology: Topology) -> Excess | None:
 
 def _warning(found: Excess) -> Warning:
     most = f"at most {format_bandwidth(found.limit_bytes_per_s)} over {found.resource}"
-    return warnings.make(BEYOND_LIMIT, format_bandwidth(found.bytes_per_s), most)
+    fields: WarningFields = {
+        "bytes_per_s": found.bytes_per_s,
+        "limit_bytes_per_s": found.limit_bytes_per_s,
+        "resource": found.resource,
+    }
+    return warnings.make(BEYOND_LIMIT, format_bandwidth(found.bytes_per_s), most, fields)
 
 
 def judged_all(

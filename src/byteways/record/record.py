@@ -7,17 +7,18 @@ Missing values are null with a reason. Every planned case and round has exactly 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
 import msgspec
 
 from byteways.decoding import converted
+from byteways.plan.case import IDENTITY_FIELDS
 from byteways.plan.reasons import OUT_OF_TIME
 from byteways.record.blame import FailureBlame
 from byteways.record.evidence import EvidenceFields
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
+from byteways.text import Sentence
 
 #: Of runs as they are written: their manifest and their records.
 SCHEMA_VERSION = 3
@@ -26,8 +27,6 @@ FIRST_SCHEMA_VERSION = 1
 READABLE_VERSIONS = (FIRST_SCHEMA_VERSION, 2, SCHEMA_VERSION)
 
 STATUSES = ("measured", "skipped", "failed", "corrupt", "timeout", "lost")
-#: Fields that identify the case.
-_OF_CASE = ("interface", "pattern", "flows", "size_bytes", "cache", "options", "environment")
 #: The warning that makes a record void.
 BEYOND_LIMIT = "beyond-limit"
 
@@ -56,14 +55,14 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     environment: dict[str, str]
     # what happened
     status: str
-    reason: str | None
+    reason: Sentence | None
     method_version: int
     started_at: str | None = None  # ISO 8601, UTC
     wall_s: float | None = None
     worker: int | None = None  # process id
     blame: FailureBlame | None = None
     reason_code: str | None = None  # of `reason`, for programs (plan.reasons, plan.legality.rules)
-    reason_fields: dict[str, Any] | None = None  # of a call that failed: `call` and `error`
+    reason_fields: dict[str, Any] | None = None  # of a failed call: `call`, `error`
     # how it was timed
     timed_by: str | None = None
     gated: bool | None = None
@@ -100,7 +99,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     imported: dict[str, Any] | None = None
     # how it is known
     engine: str | None = None
-    engine_evidence: str | None = None  # a sentence; what readers need of it is in `evidence`
+    engine_evidence: Sentence | None = None  # a sentence; what readers need of it is in `evidence`
     evidence: EvidenceFields | None = None
     verified: bool | None = None
     verification: str | None = None  # "every sample", "every sample, strided; first and last in full", …
@@ -151,13 +150,13 @@ class Record(msgspec.Struct, frozen=True, gc=False):
             data["evidence"] = msgspec.to_builtins(self.evidence)
         if self.blame is not None:
             data["blame"] = msgspec.to_builtins(self.blame)
-        data["warnings"] = [asdict(warning) for warning in self.warnings]
+        data["warnings"] = [warning.to_json() for warning in self.warnings]
         return data
 
     @property
     def definition(self) -> dict[str, Any]:
         """The fields that make the case (plan.case.Case.from_json)."""
-        return {name: getattr(self, name) for name in _OF_CASE}
+        return {name: getattr(self, name) for name in IDENTITY_FIELDS}
 
     def fields(self) -> Iterator[tuple[str, Any]]:
         """Yields every field by name, in the order of a line."""
@@ -175,3 +174,5 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 #: Names of the fields, in the order of a line.
 RECORD_FIELDS = Record.__struct_fields__
+#: Those that all rounds of a case share: all that was asked but the round.
+DEFINITION_FIELDS = tuple(name for name in RECORD_FIELDS[: RECORD_FIELDS.index("status")] if name != "round")

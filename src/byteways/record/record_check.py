@@ -13,13 +13,13 @@ from byteways.plan.block_layout import lists_sizes
 from byteways.plan.case import CACHES, PATTERNS, Case
 from byteways.plan.interfaces import INTERFACES, OPTIONS, metric_of
 from byteways.plan.memory import MEMORIES
-from byteways.record.record import STATUSES, Record
+from byteways.quantities import QUANTITIES, mistake_in_quantity
+from byteways.record.record import DEFINITION_FIELDS, STATUSES, Record
 from byteways.record.record_parts import wrong_part
 
 _ACCESSES = ("read", "write", "local", "remote")
-#: Valid rates: from 1 byte/s to more than all memory of a machine; valid times per operation: from 0.01 ns
-#: to a day. Beyond, logarithms and squares overflow.
-RATES, TIMES_NS = (1.0, 1e16), (1e-2, 1e14)
+_RATE, _TIME = QUANTITIES["bandwidth-sum"], QUANTITIES["time"]
+RATES, TIMES_NS = (_RATE.least, _RATE.most), (_TIME.least, _TIME.most)
 #: Statuses whose values are used.
 _WITH_FIGURES = ("measured",)
 
@@ -36,10 +36,7 @@ _BY_PATH = ("directions", "end_to_end_bytes_per_s")
 _figures, _by_path = attrgetter(*_FIGURES), attrgetter(*_BY_PATH)
 
 #: What a record says of its case: equal in every round.
-_DEFINITION = attrgetter(
-    *("interface", "pattern", "flows", "size_bytes", "cache", "options", "environment"),
-    *("category", "path", "executor", "access", "source", "destination"),
-)
+_definition = attrgetter(*DEFINITION_FIELDS)
 
 
 class Checker:
@@ -56,7 +53,7 @@ class Checker:
     def wrong(self, record: Record) -> str:
         """Returns what is implausible; empty if nothing is."""
         first = self._first.get(record.case_id)
-        if first is None or _DEFINITION(first) != _DEFINITION(record):
+        if first is None or _definition(first) != _definition(record):
             if reason := _about_case(record, self._devices):
                 return reason
             self._first[record.case_id] = record
@@ -83,8 +80,8 @@ def _about_case(record: Record, here: Collection[str] | None) -> str:
     ):
         if value not in known:
             return f"{what} '{value}' is unknown"
-    if not 0 <= record.size_bytes < 2**63:
-        return "size_bytes is out of range"
+    if wrong := mistake_in_quantity(record.size_bytes, "bytes"):
+        return f"size_bytes {wrong}"
     try:
         case = Case.from_json(record.definition)
         devices = case.devices

@@ -134,7 +134,8 @@ class _Tournament(TypedDict):
     link_class: str
 
 
-_PARTS: dict[str, Any] = {
+#: The type of each table that readers compute with.
+TYPES_OF_PARTS: dict[str, Any] = {
     "hosts": dict[str, _Host],
     "clocks": _Clocks,
     "tournament": _Tournament,
@@ -146,7 +147,7 @@ _PARTS: dict[str, Any] = {
     "health": dict[str, _Readings],
     "energy": _EnergyWithInterval,
 }
-_parts = attrgetter(*_PARTS)
+_parts = attrgetter(*TYPES_OF_PARTS)
 
 
 def wrong_part(record: Record) -> str:
@@ -154,7 +155,7 @@ def wrong_part(record: Record) -> str:
     values = _parts(record)
     if values.count(None) == len(values):  # so are most
         return ""
-    for value, (name, kind) in zip(values, _PARTS.items(), strict=True):
+    for value, (name, kind) in zip(values, TYPES_OF_PARTS.items(), strict=True):
         if value is not None and (reason := _wrong(name, value, kind)):
             return reason
     return ""

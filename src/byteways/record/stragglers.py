@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from byteways.record.warnings import WarningFields
 from byteways.units import short_time
 
 #: A rank is late by at least this much, in ns and as a share of a batch: a barrier releases the ranks of a
@@ -31,6 +32,12 @@ class Straggler:
     rank: int  # of the world
     late_ns: float = 0.0  # median delay of its begin after the first rank's
     no_cpu: float = 0.0  # share of the time in which it was ready to run but had no CPU
+
+    def fields(self) -> WarningFields:
+        """Returns the fields of its warning."""
+        if self.late_ns:
+            return {"rank": self.rank, "late_ns": self.late_ns}
+        return {"rank": self.rank, "no_cpu": self.no_cpu}
 
     def __str__(self) -> str:
         if self.late_ns:

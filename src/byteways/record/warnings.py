@@ -1,11 +1,15 @@
 """The one table of warnings: what each id means and what to do about it.
 
-A warning never hides a figure: it stands beside it with what was observed and what was required.
+A warning never hides a figure: it stands beside it with what was observed and what was required. Where these
+are sentences, `fields` says the same for programs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypedDict, overload
+
+from byteways.text import Sentence
 
 #: Bits of `throttle_reasons` in a record's health (as in nvmlClocksEventReasons) that mean reduced speed.
 THROTTLE_REASONS = {
@@ -166,16 +170,74 @@ ADVICE = {
 }
 
 
+class WarningFields(TypedDict, total=False):
+    """What warnings in words say, for programs; each has those that apply."""
+
+    bytes_per_s: float  # beyond-limit: the void value, and …
+    limit_bytes_per_s: float  # … the most that …
+    resource: str  # … this link or memory carries
+    ranks: int  # oversubscribed
+    used: str  # no-peer-access: `host-memory` carried the messages
+    variable: str  # no-gpu-support, staged-messages
+    value: str  # of the variable
+    files: list[str]  # two-runtimes: the copies
+    rank: int  # straggler: of the world
+    late_ns: float  # it begins after the first rank, or …
+    no_cpu: float  # … is without a CPU for this part of the time
+    drift_ns: float  # clock-step: between the two hosts' clocks, and …
+    allowed_ns: float  # … the most that oscillators drift
+    hosts: int  # one-machine: so many hosts have …
+    kernels: int  # … so many kernels
+    buffer: str  # page-size
+    page_bytes: int | None  # None: several sizes
+    base_page_bytes: int
+    device: str  # residency: where the pages should be; gpu-shared: the GPU
+    when: str  # residency: `before` or `after` an operation, or `timed`: after the timed ones
+    pages: dict[str, int]  # sampled, by place
+    unknown_pages: int
+    processes: list[int]  # gpu-shared: their numbers; absent: the driver lists none
+    utilisation: float  # of the GPU before this run used it
+    throttle_reasons: int  # throttled: bits of THROTTLE_REASONS
+
+
 @dataclass(frozen=True, slots=True)
 class Warning:
-    """One warning: id, observed value, required value, and what to do."""
+    """One warning: id, observed and required value, what to do, and in fields what the words say."""
 
     id: str
-    observed: float | str | None
-    required: float | str | None
-    advice: str
+    observed: float | Sentence | None
+    required: float | Sentence | None
+    advice: Sentence
+    fields: WarningFields | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the data in a record; without `fields` where there are none."""
+        told = {"id": self.id, "observed": self.observed, "required": self.required, "advice": self.advice}
+        return told if self.fields is None else {**told, "fields": self.fields}
 
 
-def make(id: str, observed: float | str | None, required: float | str | None) -> Warning:
-    """Returns a warning with its advice; for an unknown id, the advice says that it is unknown."""
-    return Warning(id, observed, required, ADVICE.get(id, "No advice for this warning."))
+@overload
+def make(id: str, observed: float | None, required: float | None) -> Warning: ...
+
+
+@overload
+def make(
+    id: str, observed: float | Sentence | None, required: float | Sentence | None, fields: WarningFields
+) -> Warning: ...
+
+
+def make(
+    id: str,
+    observed: float | Sentence | None,
+    required: float | Sentence | None,
+    fields: WarningFields | None = None,
+) -> Warning:
+    """Returns a warning with its advice; for an unknown id, the advice says that it is unknown.
+
+    Args:
+        id: Of ADVICE.
+        observed: In base units, or in words.
+        required: The same of what was required.
+        fields: What the words say, in fields. A warning in words has them.
+    """
+    return Warning(id, observed, required, ADVICE.get(id, "No advice for this warning."), fields)

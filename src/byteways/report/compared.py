@@ -193,7 +193,7 @@ def _map(pairs: Sequence[PairedCase], links: Sequence[LinkChange]) -> dict[str, 
     if not pairs:
         return {}
     devices = sorted({end for pair in pairs for end in _ends(pair)}, key=label_order)
-    sizes = sorted({pair.first.record.size_bytes for pair in pairs})
+    sizes = sorted({pair.first.size_bytes for pair in pairs})
     ways = sorted({pair.first.variant.name for pair in pairs})
     across = [pair for pair in pairs if _ends(pair)[0] != _ends(pair)[1]] or pairs
     return {
@@ -212,7 +212,7 @@ def _map(pairs: Sequence[PairedCase], links: Sequence[LinkChange]) -> dict[str, 
         "cells": {
             "from": [devices.index(_ends(pair)[0]) for pair in pairs],
             "to": [devices.index(_ends(pair)[1]) for pair in pairs],
-            "size": [sizes.index(pair.first.record.size_bytes) for pair in pairs],
+            "size": [sizes.index(pair.first.size_bytes) for pair in pairs],
             "way": [ways.index(pair.first.variant.name) for pair in pairs],
             "both": [int(pair.first.record.pattern == "bidirectional") for pair in pairs],
             "differ": [int(pair.claim.differ) for pair in pairs],

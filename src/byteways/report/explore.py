@@ -72,7 +72,7 @@ def explorer(index: Index) -> Explorer | None:
     single = [cell for cell in cells if _mode(cell) == 0]
     if not single:
         return None
-    sizes = sorted({cell.record.size_bytes for cell in cells})
+    sizes = sorted({cell.size_bytes for cell in cells})
     devices = sorted({end for cell in cells for end in _ends(cell)}, key=label_order)
     at = {cell.record.case_id: number for number, cell in enumerate(cells)}
     ways, words = _Words(), _Words()
@@ -103,7 +103,7 @@ def explorer(index: Index) -> Explorer | None:
     across = [cell for cell in single if _ends(cell)[0] != _ends(cell)[1]] or single
     stood = index.once(representatives)
     largest = stood.size_bytes if stood else broadest_size(across)
-    first = min((cell for cell in across if cell.record.size_bytes == largest), key=_interest)
+    first = min((cell for cell in across if cell.size_bytes == largest), key=_interest)
     return Explorer(
         data,
         tuple(enumerate(names)),
@@ -145,7 +145,7 @@ def _plainness(variant: Variant) -> tuple[int, int]:
     order = (*USUAL_MEMORIES, *(memory for memory in MEMORIES if memory not in USUAL_MEMORIES))
     ends = [memory.partition("@") for memory in (variant.source, variant.destination)]
     touched = sum(bool(device) for _, _, device in ends)
-    settings = len(variant.options.split()) + len(variant.environment.split())
+    settings = len(variant.options) + len(variant.environment)
     return settings + touched, max(order.index(memory) for memory, _, _ in ends)
 
 
@@ -153,7 +153,7 @@ def question(cell: Result) -> str:
     """Returns the address of the selection that shows a result; '' if it is not between two buffers."""
     if not _between_two([cell]):
         return ""
-    selection = {"pair": ">".join(_ends(cell)), "size": format_size(cell.record.size_bytes)}
+    selection = {"pair": ">".join(_ends(cell)), "size": format_size(cell.size_bytes)}
     modes = {"both": _mode(cell) & BIDIRECTIONAL_BIT, "warm": _mode(cell) & WARM_BIT}
     return urlencode({**selection, **{name: "1" for name, mode in modes.items() if mode}})
 
@@ -179,7 +179,7 @@ def _columns(
     return {
         "from": [place[_ends(cell)[0]] for cell in cells],
         "to": [place[_ends(cell)[1]] for cell in cells],
-        "size": [size[cell.record.size_bytes] for cell in cells],
+        "size": [size[cell.size_bytes] for cell in cells],
         "way": [ways(_label(cell)) for cell in cells],
         "access": [words(cell.record.access) for cell in cells],
         "mode": [_mode(cell) for cell in cells],
@@ -211,7 +211,7 @@ def _orders(
     of writes.
     """
     orders = []
-    for (mode, size), group in group_by(cells, lambda cell: (_mode(cell), cell.record.size_bytes)).items():
+    for (mode, size), group in group_by(cells, lambda cell: (_mode(cell), cell.size_bytes)).items():
         stood = [
             representative_of_each_pair(index, [cell for cell in group if _allowed(cell, access)])
             for access in ACCESSES

@@ -14,7 +14,7 @@ from byteways.explain.best.wording_rankings import tied_interfaces
 from byteways.explain.claims.finding import Finding
 from byteways.explain.claims.phrases import rate
 from byteways.explain.display.chart import Chart
-from byteways.explain.display.numbers import bandwidth_number, moment
+from byteways.explain.display.numbers import moment
 from byteways.explain.display.topic import Topic
 from byteways.explain.findings import findings
 from byteways.explain.results.index import Index
@@ -33,7 +33,7 @@ from byteways.report.node.drawing import NodeDrawing, draw
 from byteways.report.node.hosts import with_hosts
 from byteways.report.node.rates import link_rates
 from byteways.report.views import best_way
-from byteways.units import format_size
+from byteways.units import bandwidth_number, format_size
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ SIGNIFICANT_DIGITS = 6
 FEW = 0.5
 #: A number with more digits than that.
 _LONG = re.compile(r"\d\.\d{6}|\d{6}\.\d")
-_IN_COLUMNS = {(column.place or column.name).partition(".")[0] for column in columns.COLUMNS}
+_IN_COLUMNS = {column.place.partition(".")[0] for column in columns.COLUMNS}
 #: In the column with the rate of each direction: it is the bandwidth of the record, on its path. Most records
 #: have one flow.
 AS_BANDWIDTH = "="

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+from byteways.explain.display.table import Table
 from byteways.explain.watched.advice import Advice
 from byteways.explain.watched.operations import links_table, simulation_mark, watch_table
 from byteways.explain.watched.pictures import size_chart, time_chart
@@ -18,13 +19,14 @@ from byteways.watch.problems import sentence
 _TITLE_WORDS = 4
 
 
-def watched_page(found: WatchFolder, advised: Advice | None, name: str) -> str:
+def watched_page(found: WatchFolder, advised: Advice | None, name: str, changes: Table | None = None) -> str:
     """Returns the HTML text, which loads nothing from elsewhere.
 
     Args:
         found: What was seen.
         advised: What it would gain; None: it is compared with nothing.
         name: Of the run that it is compared with.
+        changes: What changes of the program gave.
     """
     command = [Path(word).name or word for word in found.manifest.command[:1]] + found.manifest.command[1:]
     named = shlex.join(command[:_TITLE_WORDS]) + (" …" if len(command) > _TITLE_WORDS else "")
@@ -46,7 +48,12 @@ def watched_page(found: WatchFolder, advised: Advice | None, name: str) -> str:
             + (f", on {found.manifest.host}" if found.manifest.host else ""),
             tuple(notes),
             "Operations",
-            (*tables, watch_table(found, True), *filter(None, [links_table(found)])),
+            (
+                *filter(None, [changes]),
+                *tables,
+                watch_table(found, True),
+                *filter(None, [links_table(found)]),
+            ),
             tuple(chart for chart in charts if chart is not None),
             "What it gains" if advised else "What was not seen",
         )

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, defstruct
 
+from byteways.quantities import QUANTITIES
 from byteways.simulate.model import Fit, Source
 from byteways.topology.link_rates import PCIE_GENERATIONS
 
@@ -64,9 +65,9 @@ _POSITIVE = ModelKey("number", least=1e-9)
 _SHARE = ModelKey("number", least=1e-6, most=1.0)
 _SHARE_OR_NONE = ModelKey("number", 0.0, most=1.0)
 #: Bytes/s: less than a megabyte a second is probably meant as GB/s, and would take years of virtual time.
-#: More than a petabyte a second no link and no memory has: the fastest memory of a GPU has 8e12.
-_SPEED = ModelKey("number", least=1e6, most=1e15)
-_SPEED_OR_NONE = ModelKey("number", 0.0, most=1e15)
+_MOST_SPEED = QUANTITIES["bandwidth"].most
+_SPEED = ModelKey("number", least=1e6, most=_MOST_SPEED)
+_SPEED_OR_NONE = ModelKey("number", 0.0, most=_MOST_SPEED)
 _OPERATIONS = ModelKey("number", least=1e6)
 
 #: Keys of every kind of rate.

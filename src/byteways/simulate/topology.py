@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from byteways.safe_folders import temporary_folder
+from byteways.private_folder import private_folder
 from byteways.simulate.check import MODEL_SWITCH
 from byteways.simulate.limits import check_limits
 from byteways.simulate.model import MachineModel
@@ -55,7 +55,7 @@ def topology_of(
     """
     down = {frozenset(fault.split(":")[1].split("-")) for fault in faults if fault.startswith("down:")}
     machine = spec_of(model, down)
-    with temporary_folder() as folder:
+    with private_folder() as folder:
         write_tree(folder, machine)
         found = discover(
             runtime_devices,

@@ -6,6 +6,8 @@ Python computes with whole numbers of any length and turns none above 1e308 into
 
 from __future__ import annotations
 
+from byteways.quantities import QUANTITIES
+
 #: Names of devices have four digits at most.
 MOST_DEVICE = 9999
 #: Devices of a kind on one host. Every two of them are looked at, so that more would take minutes.
@@ -15,8 +17,7 @@ MOST_BUNDLE = 1024
 #: Logical CPUs of a host: Linux supports 8,192 (CONFIG_NR_CPUS).
 MOST_LOGICAL_CPUS = 1 << 16
 #: Of a link or a memory.
-MOST_BYTES_PER_S = 1e15
-MOST_MEGABYTES_PER_S = 10**9
+MOST_MEGABYTES_PER_S = int(QUANTITIES["bandwidth"].most / 1e6)
 
 
 def whole(text: str, what: str, least: int, most: int) -> int:

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from byteways.topology.foreign_numbers import MOST_BUNDLE, MOST_BYTES_PER_S
+from byteways.quantities import mistake_in_quantity
+from byteways.topology.foreign_numbers import MOST_BUNDLE
 
 
 @dataclass(frozen=True)
@@ -242,7 +243,7 @@ class Topology:
             if not 1 <= link.count <= MOST_BUNDLE:
                 return f"the link of {link.a} and {link.b} has a count of {link.count:.4g}"
             for rate in (link.peak_bytes_per_s, link.signalling_bytes_per_s):
-                if rate is not None and not 0 < rate <= MOST_BYTES_PER_S:
+                if rate is not None and (not rate or mistake_in_quantity(rate, "bandwidth")):
                     return f"the link of {link.a} and {link.b} has a rate of {rate:.4g} bytes/s"
         return ""
 

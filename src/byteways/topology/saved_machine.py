@@ -18,12 +18,12 @@ nor writes elsewhere.
 from __future__ import annotations
 
 import re
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from byteways.decoding import decoded
+from byteways.private_folder import private_folder
 from byteways.topology import smbios
 from byteways.topology.discovery import discover
 from byteways.topology.foreign_numbers import MOST_LOGICAL_CPUS, check_count
@@ -97,8 +97,8 @@ def parse(content: bytes, host: str) -> Topology:
             f"its version is {saved.byteways_machine}, and {SAVED_MACHINE_VERSION} is known", hint=hint
         )
     _check(saved, content)
-    with tempfile.TemporaryDirectory(prefix="byteways-") as folder:
-        root = Path(folder).resolve()
+    with private_folder() as folder:
+        root = folder.resolve()
         try:
             _write(root, saved)
         except OSError as error:

@@ -19,6 +19,7 @@ from byteways.explain.audit.verdict import (
     NORMAL_NUMBER,
     NOT_JUDGED,
     ODD_NUMBER,
+    WRONG_NUMBER,
     Audit,
     AuditedOutput,
     AuditedValue,
@@ -27,7 +28,7 @@ from byteways.explain.audit.verdict import (
 from byteways.explain.checks.normal import Normal
 from byteways.imported.cases import CasesOfValue, OwnCase
 from byteways.imported.reader import Found, UnreadPlace
-from byteways.imported.value import ForeignValue
+from byteways.imported.value import DATA_WRONG, ForeignValue
 from byteways.plan.limits import CLOCK_TOLERANCE
 from byteways.topology.model import Topology
 
@@ -78,6 +79,7 @@ def audited(
     outputs: list[AuditedOutput] = []
     values: list[tuple[int, ForeignValue]] = []
     mistakes: list[tuple[str, UnreadPlace]] = []
+    wrong: list[tuple[str, str, UnreadPlace]] = []
     versions: list[str] = []
     for file in files:
         mistakes += ((file.name, one) for one in file.mistakes)
@@ -86,6 +88,7 @@ def audited(
             size = ASSUMED_SIZES.get(found.format)
             values += ((len(outputs), _with_size(value, size)) for value in found.values)
             mistakes += ((file.name, one) for one in found.mistakes)
+            wrong += ((file.name, found.format, one) for one in found.wrong)
             outputs.append(AuditedOutput(file.name, found.format, found.begins_at, program))
             versions.append(found.hints.libraries.get("nccl") or found.hints.libraries.get("rccl") or "")
     odd = oddities(values, topology)
@@ -93,7 +96,9 @@ def audited(
         structs.replace(one, oddities=odd[place], verdict=_with_odd(one)) if place in odd else one
         for place, one in enumerate(_each(values, versions, known))
     )
-    return Audit(machine, tuple(filter(None, marks)), tuple(outputs), judgements, tuple(mistakes))
+    return Audit(
+        machine, tuple(filter(None, marks)), tuple(outputs), judgements, tuple(mistakes), tuple(wrong)
+    )
 
 
 def _with_size(value: ForeignValue, size: int | None) -> ForeignValue:
@@ -118,6 +123,8 @@ def _each(
 def _judged(value: ForeignValue, known: References, version: str, output: int) -> AuditedValue:
     """Returns the verdict on a number beside bounds and expectations, without the others of its table."""
     plain = AuditedValue(NOT_JUDGED, value, output)
+    if DATA_WRONG in value.differences:
+        return structs.replace(plain, verdict=WRONG_NUMBER, reason=DATA_WRONG, differences=value.differences)
     if value.unit.metric == "rate":
         return structs.replace(plain, reason="rate")
     if value.value <= 0:

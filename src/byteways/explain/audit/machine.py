@@ -10,6 +10,7 @@ from functools import cache
 from byteways.imported.value import Hints
 from byteways.simulate import library
 from byteways.simulate.topology import topology_of
+from byteways.text import Sentence
 from byteways.topology.model import Topology
 from byteways.topology.nominal import NOMINAL_MACHINES, nominal_mark, nominal_topology
 from byteways.topology.routes import FABRICS
@@ -24,7 +25,7 @@ class AuditMachine:
 
     name: str
     topology: Topology
-    mark: str  # the line above everything that is said of it
+    mark: Sentence  # the line above everything that is said of it
 
 
 def machines_of(hints: Iterable[Hints]) -> tuple[AuditMachine, ...]:

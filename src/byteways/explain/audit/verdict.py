@@ -14,10 +14,12 @@ from byteways.imported.cases import OwnCase
 from byteways.imported.reader import UnreadPlace
 from byteways.imported.value import ForeignValue
 
+WRONG_NUMBER = "wrong-data"
 IMPOSSIBLE_NUMBER, LOW_NUMBER, ODD_NUMBER, HIGH_NUMBER = "impossible", "low", "odd", "high"
 COUNTED_OTHERWISE, NORMAL_NUMBER, NOT_JUDGED = "counted-otherwise", "normal", "not-judged"
 #: The worst first, with what each says of a number.
 AUDIT_VERDICTS: Mapping[str, str] = {
+    WRONG_NUMBER: "its program calls the data wrong that it moved, so that it is never a result",
     IMPOSSIBLE_NUMBER: "beyond the physical limit of its path",
     LOW_NUMBER: "slower than expected",
     ODD_NUMBER: "expected, or not judged, and unlike others of its own table",
@@ -27,7 +29,7 @@ AUDIT_VERDICTS: Mapping[str, str] = {
     NOT_JUDGED: "not compared with anything",
 }
 #: Verdicts that make the exit status 1.
-FAILING_NUMBERS = (IMPOSSIBLE_NUMBER, LOW_NUMBER, ODD_NUMBER)
+FAILING_NUMBERS = (WRONG_NUMBER, IMPOSSIBLE_NUMBER, LOW_NUMBER, ODD_NUMBER)
 
 #: What explains a number that is impossible, high or low, by code.
 CAUSES: Mapping[str, str] = {
@@ -186,6 +188,8 @@ class Audit:
     outputs: tuple[AuditedOutput, ...]
     values: tuple[AuditedValue, ...]  # in the order of the files
     mistakes: tuple[tuple[str, UnreadPlace], ...] = field(default=())  # with their files
+    # Where programs call their data wrong, with the file and the format of the output.
+    wrong: tuple[tuple[str, str, UnreadPlace], ...] = ()
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -195,7 +199,7 @@ class Audit:
 
     @property
     def failed(self) -> bool:
-        return any(one.failing for one in self.values)
+        return bool(self.wrong) or any(one.failing for one in self.values)
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain data in base units."""
@@ -207,4 +211,8 @@ class Audit:
             "outputs": [asdict(output) for output in self.outputs],
             "values": [one.to_json() for one in self.values],
             "mistakes": [{"file": file, **asdict(one)} for file, one in self.mistakes],
+            "wrong_data": [
+                {"file": file, "program": program, "line": one.line, "what": one.what}
+                for file, program, one in self.wrong
+            ],
         }

@@ -42,7 +42,7 @@ def audit_summary(audit: Audit) -> str:
 
 
 def audit_notes(audit: Audit) -> tuple[str, ...]:
-    """What the verdicts mean, why numbers are not judged, and what could not be read."""
+    """Where data were wrong, what verdicts mean, why numbers are not judged, and what could not be read."""
     meant = [
         f"{verdict}: {AUDIT_VERDICTS[verdict]}"
         for verdict, number in audit.counts.items()
@@ -52,9 +52,12 @@ def audit_notes(audit: Audit) -> tuple[str, ...]:
     reasons = [
         f"{count(number, 'number')} not judged: {reason_text(code)}" for code, number in found.most_common()
     ]
+    wrong = [
+        f"data wrong: {file}, line {one.line}: {program}: {one.what}" for file, program, one in audit.wrong
+    ]
     places = ((f"{file}, line {one.line}" if one.line else file, one) for file, one in audit.mistakes)
     mistakes = [f"not read: {place}: {one.what}" + f" ({one.hint})" * bool(one.hint) for place, one in places]
-    return (*meant, *reasons, *mistakes)
+    return (*wrong, *meant, *reasons, *mistakes)
 
 
 def audit_table(audit: Audit, chosen: tuple[AuditedValue, ...], title: str) -> Table:

@@ -35,6 +35,7 @@ from byteways.explain.results.selection import PAIR_KINDS, by_nearest, label_ord
 from byteways.explain.results.summary import RecordedRun, ResultGroup
 from byteways.plan.block_list import BlockList, MixedBlocks, ranges
 from byteways.plan.case import Case, PlannedCase
+from byteways.plan.option_set import OptionSet
 from byteways.plan.question import Question, is_host
 from byteways.record.simulation_mark import MEASURED, SIMULATED, Voice, mark_of
 from byteways.units import format_size, short_time
@@ -70,11 +71,11 @@ class Answer:
         return self.ranking.variant.name
 
     @property
-    def options(self) -> str:
+    def options(self) -> OptionSet:
         return self.ranking.variant.options
 
     @property
-    def environment(self) -> str:
+    def environment(self) -> OptionSet:
         """Variables that the method needs: `HSA_ENABLE_SDMA=0`."""
         return self.ranking.variant.environment
 
@@ -167,8 +168,8 @@ class Answer:
             "source_memory": same.source,
             "destination_memory": same.destination,
             "cache": same.cache,
-            "options": same.options,
-            "environment": same.environment,
+            "options": same.options.text(),
+            "environment": same.environment.text(),
             **_speed(self.ranking.group),
             "interpolated": [*self.interpolated] if self.interpolated else None,
             "sure": self.sure,
@@ -214,7 +215,7 @@ def _speed(group: ResultGroup) -> dict[str, Any]:
 def _of_ranking(ranking: Ranking | None) -> dict[str, Any] | None:
     if ranking is None:
         return None
-    return {"way": ranking.variant.name, "options": ranking.variant.options, **_speed(ranking.group)}
+    return {"way": ranking.variant.name, "options": ranking.variant.options.text(), **_speed(ranking.group)}
 
 
 def answers(run: RecordedRun, asked: Question, name: str = "RUN") -> list[Answer | NoAnswer | Placement]:

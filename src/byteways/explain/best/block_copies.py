@@ -62,7 +62,7 @@ class BlockDecision:
 
 
 def layout_of(cell: Result) -> BlockLayout:
-    return blocks_of_options(cell.record.options, cell.record.size_bytes)
+    return blocks_of_options(cell.record.options, cell.size_bytes)
 
 
 def job_of(cell: Result) -> BlockJob:

@@ -19,6 +19,7 @@ from byteways.plan.case import Buffer
 from byteways.plan.interfaces import OF_ALL
 from byteways.plan.legality.rules import RULES
 from byteways.plan.memory import MEMORIES, is_managed, is_plain
+from byteways.plan.option_set import OptionSet
 from byteways.plan.question import PROCESS, Question
 from byteways.plan.reasons import LIBRARY_MEMORY, UNAVAILABLE
 from byteways.record.record import Record
@@ -82,11 +83,9 @@ def _ranked(one: Candidate, cells: Collection[Result], locked: bool) -> bool:
     )
 
 
-def _options(record: Record) -> str:
+def _options(record: Record) -> OptionSet:
     """Returns the options of a record as a variant has them, without those that say which blocks it has."""
-    left_out = {*OF_THE_BLOCKS, *OF_ALL}
-    options = {name: value for name, value in record.options.items() if name not in left_out}
-    return " ".join(f"{name}={value}" for name, value in sorted(options.items()))
+    return OptionSet(record.options).without(*OF_THE_BLOCKS, *OF_ALL)
 
 
 def _impossible(index: Index, asked: Question, kind: str) -> Iterator[Record]:

@@ -22,6 +22,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.selection import by_nearest
 from byteways.explain.results.summary import Result, group_by
 from byteways.plan.block_list import BlockList
+from byteways.plan.option_set import NO_OPTIONS, OptionSet
 from byteways.plan.options import AS_CALLED, BLOCK_BYTES, LAYOUT, SCATTERED, SUBMIT
 from byteways.plan.relays import DEFAULT_DEPTH, DEFAULT_PIECE_BYTES
 
@@ -41,6 +42,7 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 #: Methods by their interface, and the options that the library reads.
 _KERNELS = {"kernel-blocks": "kernel", "bulk-blocks": "bulk"}
 _SHAPE = ("blocks", "threads", "chunk_bytes", "stages")
+_WRITTEN = ("via", "piece", "depth", *_SHAPE)  # in the order of the file
 _MILLION = 1_000_000
 #: So much longer than the fastest method another one may take that occupies fewer multiprocessors.
 NEARLY_AS_FAST = 1.03
@@ -63,10 +65,10 @@ class PlanCell:
 
 @dataclass(frozen=True)
 class PlanMethod:
-    """A method between two places, with its options as the library reads them."""
+    """A method between two places, with the options that the library reads."""
 
     name: str
-    options: str
+    options: OptionSet
     cells: tuple[PlanCell, ...]
 
     @property
@@ -76,8 +78,14 @@ class PlanMethod:
     @property
     def multiprocessors(self) -> float:
         """How many it occupies at most."""
-        found = re.search(r" blocks=(\d+)", self.options)
-        return int(found[1]) if found else _OCCUPIED.get(self.name, 0)
+        return int(self.options.get("blocks", 0)) or _OCCUPIED.get(self.name, 0)
+
+    @property
+    def text(self) -> str:
+        """`kernel blocks=8 threads=512`, as in the file."""
+        return " ".join(
+            (self.name, *(f"{one}={self.options[one]}" for one in _WRITTEN if one in self.options))
+        )
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,7 @@ class CopyPlan:
         for path in self.paths:
             lines.append(f"path {path.source} {path.destination} by {path.by}")
             for method in path.methods:
-                lines.append(f"method {method.name}{method.options}")
+                lines.append(f"method {method.text}")
                 lines += _rows(method.cells)
         body = "".join(f"{line}\n" for line in lines)
         return f"{body}end {_checksum(body):016x}\n"
@@ -153,7 +161,7 @@ class _Role:
     """What a result is for the plan."""
 
     method: str
-    options: str
+    options: OptionSet
     block_bytes: int
     rank: int = 0  # of results for one cell the least counts
 
@@ -165,7 +173,7 @@ def _role(cell: Result, numbers: Mapping[str, str]) -> _Role | None:
         return None
     submit = options.get(SUBMIT.name, SUBMIT.usual_word)
     if record.interface == "copy":
-        return _Role(DEFAULT, "", record.size_bytes) if submit == SUBMIT.usual_word else None
+        return _Role(DEFAULT, NO_OPTIONS, record.size_bytes) if submit == SUBMIT.usual_word else None
     if record.interface == "route":
         return _relay(cell, numbers)
     scattered = [options.get(option.name, option.default) == option.default for option in (LAYOUT, SCATTERED)]
@@ -173,24 +181,24 @@ def _role(cell: Result, numbers: Mapping[str, str]) -> _Role | None:
         return None
     block_bytes = int(options.get(BLOCK_BYTES.name, BLOCK_BYTES.usual))
     if record.interface in _KERNELS:
-        shape = "".join(f" {name}={options[name]}" for name in _SHAPE if name in options)
+        shape = OptionSet({name: options[name] for name in _SHAPE if name in options})
         return _Role(_KERNELS[record.interface], shape, block_bytes)
     if submit == "batch":
-        return _Role("batch", "", block_bytes)
-    return _Role(DEFAULT, "", block_bytes) if submit == SUBMIT.usual_word else None
+        return _Role("batch", NO_OPTIONS, block_bytes)
+    return _Role(DEFAULT, NO_OPTIONS, block_bytes) if submit == SUBMIT.usual_word else None
 
 
 def _relay(cell: Result, numbers: Mapping[str, str]) -> _Role | None:
     record = cell.record
     via = [name.split(">")[1] for name in record.parts or {} if name.count(">") == 2]
     if not via:
-        return _Role(DEFAULT, "", record.size_bytes, 1)
+        return _Role(DEFAULT, NO_OPTIONS, record.size_bytes, 1)
     if not set(via) <= numbers.keys():
         return None
     piece = record.options.get("piece_bytes", DEFAULT_PIECE_BYTES)
     depth = record.options.get("depth", DEFAULT_DEPTH)
     names = ",".join(numbers[gpu] for gpu in via)
-    return _Role(RELAY, f" via={names} piece={piece} depth={depth}", record.size_bytes)
+    return _Role(RELAY, OptionSet({"via": names, "piece": piece, "depth": depth}), record.size_bytes)
 
 
 def _is_plain(index: Index, cell: Result) -> bool:
@@ -225,7 +233,7 @@ def _path(
     )
     ways = 1 + len(others)
     cells = [PlanCell(*at, _time_ns(cell, DEFAULT), False) for at, cell in usual.items()]
-    methods = [PlanMethod(DEFAULT, "", _monotone(cells))]
+    methods = [PlanMethod(DEFAULT, NO_OPTIONS, _monotone(cells))]
     for (name, options), same in others.items():
         cells = [_cell(cell, role, usual[_at(cell, role)], ways) for cell, role in same]
         methods.append(PlanMethod(name, options, _monotone(cells)))
@@ -283,7 +291,7 @@ def _between(grid: BlockGrid, cell: Result, blocks: BlockList) -> Result | None:
 
 
 def _at(cell: Result, role: _Role) -> tuple[int, int]:
-    return role.block_bytes, cell.record.size_bytes // role.block_bytes
+    return role.block_bytes, cell.size_bytes // role.block_bytes
 
 
 def _cell(cell: Result, role: _Role, usual: Result, ways: int) -> PlanCell:

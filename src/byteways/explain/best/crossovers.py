@@ -22,11 +22,12 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, ResultGroup, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.block_list import BlockList
+from byteways.plan.option_set import NO_OPTIONS, OptionSet
 from byteways.plan.options import SUBMIT
 
 #: The kernel, and the vendor's calls: one for all blocks, or, where there is none, one for each.
-KERNEL = "kernel-blocks", ""
-VENDOR_CALLS = ("copy-blocks", f"{SUBMIT.name}=batch"), ("copy-blocks", "")
+KERNEL = "kernel-blocks", NO_OPTIONS
+VENDOR_CALLS = ("copy-blocks", OptionSet({SUBMIT.name: "batch"})), ("copy-blocks", NO_OPTIONS)
 #: Kinds of host memory (Variant.host_memory) whose crossovers are first; '': plain GPU memory alone.
 USUAL_MEMORY = ("pinned", "")
 

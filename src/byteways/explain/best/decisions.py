@@ -33,7 +33,6 @@ from byteways.explain.results.selection import (
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.block_layout import moves_blocks
-from byteways.plan.case import Case
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES, metric_of, moves_pages
 from byteways.plan.memory import is_managed
 from byteways.plan.options import PACE, TIMING
@@ -163,14 +162,14 @@ class Decisions:
         self._cells = [cell for cell in cells if not (submits_many(cell) or _is_own(cell))]
         self._others = group_by(
             (cell for cell in cells if submits_many(cell) or _is_own(cell)),
-            lambda cell: (place_of(index, cell), cell.record.size_bytes),
+            lambda cell: (place_of(index, cell), cell.size_bytes),
         )
         self._known: dict[tuple[Place, int], Decision] = {}
         self._large: dict[Place, int] = {}
         groups = group_by(self._cells, lambda cell: place_of(index, cell))
         order = [*PAIR_KINDS]
         self._places = {
-            place: group_by(groups[place], lambda cell: cell.record.size_bytes)
+            place: group_by(groups[place], lambda cell: cell.size_bytes)
             for place in sorted(
                 groups, key=lambda place: (order.index(place.kind), place.link_classes, not place.cold)
             )
@@ -263,7 +262,7 @@ def place_of(index: Index, cell: Result) -> Place:
     else:
         classes = index.link_classes(cell)
     nearest = by_nearest(cell, index.topology)
-    ranks = len(Case.from_json(record.definition).ranks) if record.pattern in COLLECTIVES else 0
+    ranks = len(cell.case.ranks) if record.pattern in COLLECTIVES else 0
     cold = record.cache == "cold"
     return Place(kind(cell), classes, record.pattern, len(record.flows), nearest, cold, ranks)
 
@@ -274,7 +273,7 @@ def _is_own(cell: Result) -> bool:
 
 def _widest(cells: Sequence[Result], usual_bytes: int = 0) -> int:
     """Returns the size near the largest with most paths, then alternatives; of equals the usual one."""
-    sizes = group_by(cells, lambda cell: cell.record.size_bytes)
+    sizes = group_by(cells, lambda cell: cell.size_bytes)
     least = max(sizes) / REPRESENTS_LARGEST_FACTOR
 
     def width(size: int) -> tuple[int, int, bool, int]:

@@ -25,6 +25,7 @@ from byteways.explain.claims.phrases import rate, speed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import RecordedRun, ResultGroup
 from byteways.explain.results.variants import Variant
+from byteways.text import Sentence
 from byteways.units import format_size
 
 #: Sizes at which latency dominates, and latency and bandwidth; bandwidth does at the large size of the run.
@@ -44,7 +45,7 @@ PAIR_LABELS = {
 
 
 def _name(variant: Variant) -> str:
-    needed = " ".join(part for part in (variant.options, variant.environment) if part)
+    needed = " ".join(each.text() for each in (variant.options, variant.environment) if each)
     return f"{variant.interface} with {needed}" if needed else variant.interface
 
 
@@ -146,7 +147,7 @@ class Lead:
 class Gap:
     """Why there is no lead, and whether anything was measured."""
 
-    reason: str
+    reason: Sentence
     measured: bool
 
 

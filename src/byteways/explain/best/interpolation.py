@@ -41,7 +41,7 @@ def interpolated(found: Decisions, place: Place, size_bytes: int) -> Decision | 
 def neighbours(decision: Decision) -> tuple[int, int]:
     """Returns the measured sizes in bytes between which the best of an interpolated decision lies."""
     parts = decision.ranking.group.cells if decision.ranking else decision.cells
-    sizes = [part.record.size_bytes for cell in parts for part in cell.between]
+    sizes = [part.size_bytes for cell in parts for part in cell.between]
     return min(sizes), max(sizes)
 
 
@@ -69,7 +69,7 @@ def _what(cell: Result) -> tuple[object, ...]:
 
 
 def _size(cell: Result) -> int:
-    return cell.record.size_bytes
+    return cell.size_bytes
 
 
 def _one(low: Result, high: Result, size_bytes: int) -> Result:

@@ -56,7 +56,7 @@ class LoadPart:
             "part": self.what,
             "time_ns": self.time.value,
             "time_ns_interval": [self.time.low, self.time.high],
-            "measured_size_bytes": self.measured.record.size_bytes,
+            "measured_size_bytes": self.measured.size_bytes,
             "case_id": self.measured.record.case_id,
             "method": self.method or None,
         }
@@ -112,7 +112,7 @@ class Trial:
 
     @property
     def size_bytes(self) -> int:
-        return self.whole.record.size_bytes
+        return self.whole.size_bytes
 
     @property
     def ratio(self) -> float:
@@ -294,9 +294,8 @@ class _Parts:
         """Returns how many GPUs load at the same time, and the copy into one of them."""
         found = decisions(self._index, Constraints(pattern="fan-out", host_memory="pinned")).part(
             lambda cell: (
-                {flow["destination"].partition(":")[0] for flow in cell.record.flows}
-                == {*self._index.topology.names("gpu")}
-                and all(flow["source"].startswith("cpu") for flow in cell.record.flows)
+                {flow.destination.device for flow in cell.case.flows} == {*self._index.topology.names("gpu")}
+                and all(flow.source.device.startswith("cpu") for flow in cell.case.flows)
             )
         )
         for place in found.places:
@@ -330,10 +329,10 @@ class _Parts:
             if cell.record.interface == interface
             and (cell.source.device, cell.source.memory, cell.record.executor) == (owner, memory, executor)
             and cell.record.options == wanted
-            and cell.record.size_bytes >= LEAST_PART_BYTES
+            and cell.size_bytes >= LEAST_PART_BYTES
             and not cell.record.environment
         ]
-        return self._part(what, max(cells, key=lambda cell: cell.record.size_bytes)) if cells else None
+        return self._part(what, max(cells, key=lambda cell: cell.size_bytes)) if cells else None
 
     def _read(self, pages: str) -> LoadPart | None:
         memory = pages if pages == "pageable" else f"pageable > {pages}"
@@ -357,7 +356,7 @@ class _Parts:
         found = decisions(self._index, among).part(
             lambda cell: (
                 (cell.source.device, cell.destination.device) == (source, destination)
-                and cell.record.size_bytes >= LEAST_PART_BYTES
+                and cell.size_bytes >= LEAST_PART_BYTES
             )
         )
         return next((found.large(place) for place in found.places if place.cold), None)
@@ -371,7 +370,7 @@ def _time(cell: Result, size_bytes: int) -> Result:
     if metric_of(cell.record.interface) == "bandwidth":
         value, low, high = (1e9 * size_bytes / rate for rate in (cell.value, cell.high, cell.low))
     else:
-        scale = size_bytes / cell.record.size_bytes
+        scale = size_bytes / cell.size_bytes
         value, low, high = scale * cell.value, scale * cell.low, scale * cell.high
     return replace(cell, value=value, low=low, high=high, by_round={})
 

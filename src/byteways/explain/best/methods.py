@@ -117,11 +117,11 @@ def _notes(cell: Result, *words: str) -> str:
     """` (copy, issued by the source, pinned memory, blocks=8)`; '' without any."""
     variant, evidence = cell.variant, cell.record.evidence
     memory = f"{variant.host_memory} memory" if variant.host_memory else ""
-    options = variant.without_option(SUBMIT.name).options.split()
+    options = variant.options.without(SUBMIT.name).words()
     library = f"{evidence.library} {evidence.library_version}" if evidence and evidence.library else ""
     warm = "warm caches" if variant.cache == "warm" and not cell.between_ranks else ""
     chosen = _chosen(cell)
-    parts = [*words, variant.issued, memory, library, *chosen, *options, variant.environment, warm]
+    parts = [*words, variant.issued, memory, library, *chosen, *options, variant.environment.text(), warm]
     named = [part for part in parts if part]
     return f" ({', '.join(named)})" if named else ""
 

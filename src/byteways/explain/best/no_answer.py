@@ -22,6 +22,7 @@ from byteways.explain.results.summary import Result, group_by
 from byteways.plan.question import PROCESS, RANKS, Question, is_host
 from byteways.record.record import Record
 from byteways.record.simulation_mark import model_of
+from byteways.text import Sentence
 from byteways.topology.device_names import devices_named
 from byteways.units import format_size
 
@@ -34,8 +35,8 @@ class NoAnswer:
     """Why nothing can be said of a kind of pair and link class."""
 
     between: str
-    reason: str
-    hint: str = ""  # a command that gets an answer
+    reason: Sentence
+    hint: Sentence = ""  # a command that gets an answer
 
     def __str__(self) -> str:
         return f"{self.between}: {self.reason}"
@@ -119,7 +120,7 @@ def no_results(index: Index, asked: Question, name: str) -> BytewaysError:
         there = f"{measured} paths: {paths}; or " if paths else ""
         return BytewaysError(what, cause=_failed(index, asked), hint=there + measure_now(index, asked))
     if asked.is_collective:
-        several = _common(sorted({format_size(cell.record.size_bytes) for cell in cells}))
+        several = _common(sorted({format_size(cell.size_bytes) for cell in cells}))
         return BytewaysError(what, cause=f"{measured} otherwise: {several}", hint=measure_now(index, asked))
     if all(submits_many(cell) for cell in cells):
         return BytewaysError(

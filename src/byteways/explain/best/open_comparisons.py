@@ -29,6 +29,7 @@ from byteways.explain.results.summary import Result
 from byteways.plan.block_list import BlockList
 from byteways.plan.suite_types import MOST_ROUNDS
 from byteways.record.run_folder import RunFolder
+from byteways.text import Sentence
 from byteways.units import format_size
 
 #: More rounds than this are not recommended: such a difference is within what runs differ.
@@ -39,7 +40,7 @@ MOST_TO_ASK = 100
 class OpenComparison:
     """Two alternatives of which the run does not show the better one."""
 
-    label: str  # of the pairs and of what is moved: "host > GPU at 128 MiB"
+    label: Sentence  # of the pairs and of what is moved: "host > GPU at 128 MiB"
     claim: Claim
 
     @property

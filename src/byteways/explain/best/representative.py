@@ -64,7 +64,7 @@ def representative_of_each_pair(index: Index, cells: Iterable[Result]) -> dict[D
     for place, alike in group_by(cells, lambda cell: place_of(index, cell)).items():
         plain = tuple(filter(is_plain_job, alike))
         if plain:
-            found |= of_each_pair(Decision(place, plain[0].record.size_bytes, plain), _ends)
+            found |= of_each_pair(Decision(place, plain[0].size_bytes, plain), _ends)
         others = group_by([cell for cell in alike if _ends(cell) not in found], _ends)
         found |= {ends: max(some, key=lambda cell: cell.value) for ends, some in others.items()}
     return found

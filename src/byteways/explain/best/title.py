@@ -127,5 +127,5 @@ def _reached(index: Index, group: ResultGroup) -> str:
 
 def _size(leads: Sequence[ResultGroup]) -> str:
     """` at 1 MiB` where the size is too small for what a link can reach; '' otherwise."""
-    sizes = sorted({lead.cells[0].record.size_bytes for lead in leads})
+    sizes = sorted({lead.cells[0].size_bytes for lead in leads})
     return f" at {listed([format_size(size) for size in sizes])}" if sizes[0] < LARGE else ""

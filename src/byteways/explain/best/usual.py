@@ -14,6 +14,7 @@ from byteways.explain.results.variants import Variant, interface_name, issued_by
 from byteways.plan.block_layout import moves_blocks
 from byteways.plan.interfaces import COLLECTIVES
 from byteways.plan.memory import is_managed, is_plain
+from byteways.plan.option_set import NO_OPTIONS, OptionSet
 from byteways.plan.options import SUBMIT
 
 
@@ -25,7 +26,7 @@ class Candidate:
 
     interface: str
     access: str = ""
-    options: str = ""  # as in a variant: `submit=batch`
+    options: OptionSet = NO_OPTIONS  # as in a variant
 
     @property
     def name(self) -> str:
@@ -33,7 +34,7 @@ class Candidate:
         said = f"{interface_name(self.interface)} {issued_by(self.access)}".strip()
         return f"{said} ({self.options})" if self.options else said
 
-    def matches(self, interface: str, access: str, options: str) -> bool:
+    def matches(self, interface: str, access: str, options: OptionSet) -> bool:
         return (interface, options) == (self.interface, self.options) and self.access in ("", access)
 
 
@@ -56,7 +57,7 @@ _OF_MANAGED_MEMORY = (Candidate("prefetch"), _KERNELS)
 #: Of scattered blocks: a call for each, one for all, and a kernel that reads the list.
 _OF_BLOCKS = (
     Candidate("copy-blocks"),
-    Candidate("copy-blocks", options=f"{SUBMIT.name}=batch"),
+    Candidate("copy-blocks", options=OptionSet({SUBMIT.name: "batch"})),
     Candidate("kernel-blocks"),
 )
 #: A batched call needs memory that stays locked, and kernels cannot reach plain host memory on most machines.

@@ -107,10 +107,9 @@ def many_at_once(ranking: Ranking | None, one: ResultGroup) -> str:
     if ranking is None or not compare(ranking.group, one, kind="submission").leads:
         return ""
     variant = ranking.variant
-    submit = f"{ranking.group.cells[0].record.options.get(SUBMIT.name)}"
+    submit = ranking.group.cells[0].record.options.get(SUBMIT.name)
     of = "" if variant.interface == "copy" else f" of {variant.interface}"
-    others = [one for one in variant.options.split() if one != f"{SUBMIT.name}={submit}"]
-    settings = ", ".join((*others, *variant.environment.split()))
+    settings = ", ".join((*variant.options.without(SUBMIT.name).words(), *variant.environment.words()))
     return f"many at once: {submit}{of}{f' ({settings})' if settings else ''}, {_short_speed(ranking.group)}"
 
 

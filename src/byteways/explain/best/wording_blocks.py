@@ -11,7 +11,7 @@ from byteways.explain.claims.phrases import percent
 from byteways.explain.claims.wording import faster
 from byteways.explain.results.selection import PAIR_KINDS
 from byteways.plan.options import BLOCK_BYTES
-from byteways.units import format_size
+from byteways.units import format_size, size_and_unit
 
 #: Below it a loss is not mentioned.
 LEAST_LOSS = 0.005
@@ -64,8 +64,8 @@ def in_short(one: Crossover) -> str:
 
 
 def _span(low: int, high: int) -> str:
-    low_said, low_unit = format_size(low).split()
-    high_said, high_unit = format_size(high).split()
+    low_said, low_unit = size_and_unit(low)
+    high_said, high_unit = size_and_unit(high)
     return f"{low_said}{f' {low_unit}' if low_unit != high_unit else ''}–{high_said} {high_unit}"
 
 

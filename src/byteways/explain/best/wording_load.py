@@ -166,7 +166,7 @@ def _limits(answer: LoadAnswer) -> Iterator[str]:
     for one in answer.methods:
         if one.refusal:
             yield f"{one.memory} memory: {voice.quote(one.refusal.reason or '')}"
-    sizes = sorted({part.measured.record.size_bytes for one in answer.methods for part in one.parts})
+    sizes = sorted({part.measured.size_bytes for one in answer.methods for part in one.parts})
     size = answer.question.size_bytes
     if sizes and sizes[-1] < size:
         span = format_size(sizes[0])

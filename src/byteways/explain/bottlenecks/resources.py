@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from byteways.explain.bottlenecks.prediction import Together
+from byteways.explain.results.counting import listed
 from byteways.plan.case import Flow
+from byteways.text import Sentence
 from byteways.topology.cached import cached
 from byteways.topology.model import Link, Topology
 from byteways.topology.packages import package_of
@@ -93,9 +95,10 @@ def _crossed(topology: Topology, devices: Sequence[str]) -> Iterator[tuple[Link,
 class Resource:
     """A resource, or a family of equal ones. `uses` has one predicate per member."""
 
-    name: str  # as in a sentence: "reads from cpu0's memory"
+    name: Sentence  # as in a sentence: "reads from cpu0's memory"
     uses: tuple[Uses, ...]
-    hidden: str = ""  # devices that share something the topology does not show
+    hidden: str = ""  # devices that share something the topology does not show, and …
+    towards: str = ""  # … in which direction: "from the host"
 
     @property
     def family(self) -> bool:
@@ -195,21 +198,21 @@ def _hidden(topology: Topology, pairs: Sequence[Together]) -> Iterator[Resource]
                 groups = [group for group in groups if not group & gpus] + [joined]
         names = topology.names("gpu")
         uplinks = [
-            (", ".join(name for name in names if name in group), BetweenHost(group, direction))
-            for group in groups
+            ([name for name in names if name in group], BetweenHost(group, direction)) for group in groups
         ]
-        for text, uses in uplinks:
-            yield Resource(_hidden_name(text, direction), (uses,), text)
+        way = _WAYS[direction]
+        for sharing, uses in uplinks:
+            yield Resource(_hidden_name(listed(sharing), way), (uses,), ", ".join(sharing), way)
         if len(uplinks) > 1:
-            text = "; ".join(text for text, _ in uplinks)
-            yield Resource(_hidden_name(text, direction), tuple(uses for _, uses in uplinks), text)
+            text = "; ".join(", ".join(gpus) for sharing, _ in uplinks)
+            yield Resource(_hidden_name(f"({text})", way), tuple(uses for _, uses in uplinks), text, way)
 
 
-def _hidden_name(gpus: str, direction: str) -> str:
-    last = gpus.rpartition(", ")
-    listed = f"{last[0]} and {last[2]}" if ";" not in gpus else f"({gpus})"
-    way = {"from": "from the host", "to": "to the host", "with": "to and from the host"}[direction]
-    return f"an uplink shared by {listed}, {way}"
+_WAYS = {"from": "from the host", "to": "to the host", "with": "to and from the host"}
+
+
+def _hidden_name(gpus: str, way: str) -> str:
+    return f"an uplink shared by {gpus}, {way}"
 
 
 def _packages(topology: Topology) -> Iterator[Resource]:

@@ -18,7 +18,6 @@ from byteways.explain.claims.compare import compare_with_reference
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import WHY_NOT_RANKED, Result
 from byteways.files import MOST_TOML_BYTES, read_text
-from byteways.plan.case import Case
 from byteways.plan.filters import only_filter
 from byteways.plan.interfaces import metric_of
 from byteways.plan.sizes import size_filter
@@ -167,9 +166,7 @@ def _selected(run: Index, limit: Requirement) -> list[Result]:
     return [
         cell
         for cell in sound(run)
-        if fits(cell.record.size_bytes)
-        and limit.of(cell) is not None
-        and wanted(Case.from_json(cell.record.definition), cell.record.sweep)
+        if fits(cell.size_bytes) and limit.of(cell) is not None and wanted(cell.case, cell.record.sweep)
     ]
 
 

@@ -74,6 +74,7 @@ def against_normal(
     places = (place for place, one in enumerate(normal.machines) if same_machine(one.uuids, one.name, run))
     itself = next(places, None) if own else None
     cases: list[Judged] = []
+    single = 0
     for cell in results:
         if reason := _obstacle(cell, found, normal, least_rounds):
             cases.append(unjudged(cell, reason, run.topology))
@@ -82,7 +83,9 @@ def against_normal(
         claim = compare_with_reference(cell, reference, kind="check", comparisons=len(known))
         one = judged(cell, claim, bounds, reference.name, run.topology)
         setting = normal.settings[str(found[cell.record.case_id])]
-        cases.append(one if itself is not None or len(setting.usual) > 1 else _beside_one(one))
+        by_one = len(setting.usual) == 1 and all(sample.machine != itself for sample in setting.samples)
+        single += by_one
+        cases.append(_beside_one(one) if by_one and itself is None else one)
     cases += failures(run, lambda record: setting_of(run, record) in normal.settings)
     cases += _unmeasured(run, normal)
     cases += _lost_links(run)
@@ -96,7 +99,7 @@ def against_normal(
             cases += [Judged(MISSING, key, reason=reason) for key, reason in reasons.items()]
         elif fewer:
             notes.append(f"{count(sum(fewer.values()), 'case')} of such machines not planned in this run")
-    if single := sum(one.basis.startswith("1 machine") for one in cases):
+    if single:
         alone = f"{count(single, 'case')} of {len(cases)} {'is' if single == 1 else 'are'}"
         notes.append(
             f"{alone} judged by a single reference machine, where only a loss of "

@@ -36,7 +36,7 @@ def against_peak(run: Index, *, at_least: float, bounds: Bounds) -> tuple[Judged
 
 
 def _suitable(cell: Result) -> bool:
-    fits = cell.record.size_bytes >= OVERHEAD_LIMITED_BELOW_BYTES and cell.record.cache == "cold"
+    fits = cell.size_bytes >= OVERHEAD_LIMITED_BELOW_BYTES and cell.record.cache == "cold"
     return fits and cell.stays and does_the_job(cell) and bool(unidirectional([cell]))
 
 

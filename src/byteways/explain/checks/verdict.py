@@ -14,6 +14,7 @@ from byteways.explain.claims.compare import HasInterval, least_change
 from byteways.explain.claims.wording import UNDECIDED
 from byteways.explain.two_runs.paired_cases import DEFAULT_LEAST_EFFECT
 from byteways.explain.two_runs.suspects import Suspect, suspect
+from byteways.text import Sentence
 
 PASS, FAIL, HIGH, UNKNOWN, MISSING = "PASS", "FAIL", "HIGH", "UNKNOWN", "MISSING"
 #: Not significantly slower, by a comparison too wide to find each loss that matters.
@@ -67,15 +68,15 @@ class Judged:
     """The verdict on one case. Values are in bytes/s (`figure` "bandwidth") or nanoseconds."""
 
     verdict: str
-    case: str  # `copy issued by the source, gpu0>gpu1, 1 GiB`
+    case: Sentence  # `copy issued by the source, gpu0>gpu1, 1 GiB`
     case_id: str = ""  # '' for what is no case: a link, a GPU, a limit
     figure: str = ""
     value: float | None = None
     expected: float | None = None
     speed: float | None = None  # value relative to what is expected; of times the inverse
     interval: tuple[float, float] | None = None  # of `speed`, simultaneous over all cases
-    basis: str = ""  # what the expectation rests on: `3 machines`, `at least 380 GB/s`
-    reason: str = ""  # why it is MISSING or UNKNOWN, or FAIL without a result
+    basis: Sentence = ""  # what the expectation rests on: `3 machines`, `at least 380 GB/s`
+    reason: Sentence = ""  # why it is MISSING or UNKNOWN, or FAIL without a result
     parts: frozenset[str] = frozenset()  # what it involves (culprits.py)
     claim: Claim | None = None
     least_change: float | None = None  # the least loss that would have been found, as a part of 1

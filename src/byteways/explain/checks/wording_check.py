@@ -9,6 +9,7 @@ from byteways.explain.checks.verdict import NOT_DECIDED, UNKNOWN, CheckedCases, 
 from byteways.explain.results.counting import count
 from byteways.explain.results.summary import WHY_NOT_RANKED
 from byteways.explain.two_runs.wording_comparison import between, losses_found, percent
+from byteways.text import Sentence
 from byteways.units import short_time
 
 #: Headings of the table of verdicts.
@@ -85,8 +86,12 @@ def details(check: CheckedCases) -> list[str]:
 
 def reasons(check: CheckedCases) -> list[str]:
     """`5 cases UNKNOWN: fewer than 3 rounds`, the most frequent reason first."""
-    found = Counter(one.reason for one in check.cases if one.verdict == UNKNOWN)
-    return [f"{count(number, 'case')} {UNKNOWN}: {reason}" for reason, number in found.most_common()]
+    return [f"{count(number, 'case')} {UNKNOWN}: {reason}" for reason, number in _unknown(check)]
+
+
+def _unknown(check: CheckedCases) -> list[tuple[Sentence, int]]:
+    """Returns why cases are UNKNOWN, and how many are, the most frequent reason first."""
+    return Counter(one.reason for one in check.cases if one.verdict == UNKNOWN).most_common()
 
 
 def row(one: Judged) -> tuple[str, ...]:
@@ -142,9 +147,9 @@ def quantity(one: Judged, value: float | None) -> str:
 
 def nothing_judged(check: CheckedCases) -> BytewaysError:
     """Returns the error for a run of which no case can be judged, with the most frequent reason."""
-    most = reasons(check)
+    most, why = reasons(check), _unknown(check)
     what = f"no case of {check.run} can be judged against {check.against}"
-    if most and most[0].endswith(WHY_NOT_RANKED):
+    if why and why[0][0] == WHY_NOT_RANKED:
         hint = "measure each case three times: byteways run --rounds 3"
         return BytewaysError(what, cause=most[0], hint=hint)
     return BytewaysError(

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from byteways.explain.results.summary import Result, ResultGroup
+from byteways.text import Sentence
 
 #: Two results are equal if the interval of their ratio lies within this of 1.
 EQUAL_WITHIN = 0.03
@@ -47,7 +48,7 @@ class Reference:
     about it, with its degrees of freedom; 0 for a limit.
     """
 
-    name: str
+    name: Sentence
     value: float
     deviation: float = 0.0
     freedom: float = float("inf")
@@ -62,7 +63,7 @@ READ: Mapping[str, Callable[[Result], object]] = {
     "environment": lambda cell: cell.variant.environment,
     "path": lambda cell: cell.record.path,
     "executor": lambda cell: cell.record.executor,
-    "size": lambda cell: cell.record.size_bytes,
+    "size": lambda cell: cell.size_bytes,
     "cache": lambda cell: cell.record.cache,
     "counts": lambda cell: cell.record.counts,
     "pattern": lambda cell: cell.record.pattern,
@@ -88,7 +89,7 @@ class Claim:
     pairs: int  # number of paths, or pairs of results, compared individually
     agree: int  # how many of them lead individually
     against: int  # … and how many trail
-    reason: str = ""  # why there is no comparison
+    reason: Sentence = ""  # why there is no comparison
 
     @cached_property
     def first(self) -> Operand:
@@ -207,8 +208,8 @@ def operand(result: Result | ResultGroup, name: str = "") -> Operand:
         ("source", same.source),
         ("destination", same.destination),
         ("cache", record.cache),
-        ("options", same.options),
-        ("environment", same.environment),
+        ("options", same.options.text()),
+        ("environment", same.environment.text()),
     )
     values = [cell.value for cell in members]
     return Operand(

@@ -24,14 +24,15 @@ from byteways.explain.claims.phrases import marked
 from byteways.explain.results import selection
 from byteways.explain.results.summary import Result, ResultGroup
 from byteways.record.record import Record
+from byteways.text import Sentence
 
 
 @dataclass(frozen=True)
 class Finding:
     """One sentence with its detail, its entry in the list of findings, and its importance (greater first)."""
 
-    sentence: str
-    detail: str
+    sentence: Sentence
+    detail: Sentence
     priority: Priority
     importance: float
     claims: tuple[Claim, ...] = ()
@@ -43,7 +44,7 @@ class Finding:
     traits: str = ""  # in what it differs from another finding about the same
 
     @property
-    def title(self) -> str:
+    def title(self) -> Sentence:
         """The sentence as it can be quoted alone."""
         lead = "Simulated: " if self.simulated else ""
         return f"{lead}{self.sentence}{f' [{self.traits}]' if self.traits else ''}"

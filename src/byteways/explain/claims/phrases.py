@@ -101,7 +101,7 @@ def time_of_one(group: ResultGroup) -> str:
 
 def speed(group: ResultGroup) -> str:
     """'396 GB/s'; of a small transfer its time first: '2.51 µs (1.63 GB/s)'."""
-    small = group.cells[0].record.size_bytes < TIME_FIRST_BELOW_BYTES
+    small = group.cells[0].size_bytes < TIME_FIRST_BELOW_BYTES
     time = time_of_one(group) if small else ""
     return f"{time} ({rate(group)} GB/s)" if time else f"{rate(group)} GB/s"
 

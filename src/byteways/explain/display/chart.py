@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+from byteways.text import Sentence
+
 #: Part of a row or column that the bars of one place take together.
 FILLED = 0.8
 #: Axes of ratios go this far from 1 at least.
@@ -22,7 +24,7 @@ class Axis:
     axis of ratios goes from 1 / `reach` to `reach`; what lies beyond is drawn at its end.
     """
 
-    label: str = ""
+    label: Sentence = ""
     scale: str = "linear"
     unit: str = ""
     names: tuple[str, ...] = ()
@@ -40,8 +42,8 @@ class Point:
     y: float
     low: float | None = None
     high: float | None = None
-    text: str = ""
-    label: str = ""
+    text: Sentence = ""
+    label: Sentence = ""
     open: bool = False
 
 
@@ -67,7 +69,7 @@ class Series:
 class ReferenceLine:
     """A line across the plot at a value: a peak, or the size of a cache."""
 
-    label: str
+    label: Sentence
     at: float
 
 
@@ -85,8 +87,8 @@ class Panel:
 class Chart:
     """`levels` are values of y, `marks` of x."""
 
-    title: str
-    caption: str
+    title: Sentence
+    caption: Sentence
     x: Axis
     y: Axis
     series: tuple[Series, ...]

@@ -106,7 +106,7 @@ def over_size_chart(
 
 
 def _points(members: Sequence[Result], scale: float) -> tuple[Point, ...]:
-    by_size = group_by(members, lambda cell: cell.record.size_bytes)
+    by_size = group_by(members, lambda cell: cell.size_bytes)
     return tuple(result_point(size, pool(cells), scale) for size, cells in sorted(by_size.items()))
 
 
@@ -147,12 +147,12 @@ def _fans(results: Sequence[Result]) -> Iterator[Fans]:
     fans = [cell for cell in results if cell.record.pattern in ("fan-in", "fan-out")]
     singles = group_by(
         [cell for cell in unidirectional(results) if cell.record.cache == "cold"],
-        lambda cell: (cell.variant, cell.record.size_bytes),
+        lambda cell: (cell.variant, cell.size_bytes),
     )
     for (pattern, hub, other, setting), members in group_by(fans, _fan_key).items():
-        size = max(cell.record.size_bytes for cell in members)
+        size = max(cell.size_bytes for cell in members)
         widths = group_by(
-            [cell for cell in members if cell.record.size_bytes == size], lambda cell: len(cell.record.flows)
+            [cell for cell in members if cell.size_bytes == size], lambda cell: len(cell.record.flows)
         )
         alone = [cell for cell in singles.get((setting, size), ()) if _one_of(cell, pattern, hub, other)]
         points = {width: pool(cells) for width, cells in widths.items()}

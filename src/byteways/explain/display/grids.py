@@ -46,7 +46,7 @@ def grid_of(
     if names is None:
         rows, columns = (sorted({ends[side] for ends in at}, key=label_order) for side in (0, 1))
         names = rows, columns
-    sizes = {cell.record.size_bytes for cell in at.values()}
+    sizes = {cell.size_bytes for cell in at.values()}
     size = f"{' ' if quantity == 'latency' else ' at '}{format_size(sizes.pop())}" if len(sizes) == 1 else ""
     # Transfers within a device would outshine those over links.
     over_links = [cell for cell in at.values() if cell.source.device != cell.destination.device]
@@ -82,7 +82,7 @@ def matrices(results: Sequence[Result]) -> list[Table]:
     listed = single if len(single) >= LISTED_FROM else set()
     grids = [_matrix(way, members, inside) for way, members in groups.items() if way not in listed]
     alone = [members[0] for way, members in groups.items() if way in listed]
-    for _, members in sorted(group_by(alone, lambda cell: -cell.record.size_bytes).items()):
+    for _, members in sorted(group_by(alone, lambda cell: -cell.size_bytes).items()):
         rows = ((cell.variant.name, cell.record.path, cell) for cell in members)
         grids.append(grid_of("Between GPUs, one pair only", "interface, options \\ path", rows))
     return grids + bidirectional_matrices(results)
@@ -90,11 +90,11 @@ def matrices(results: Sequence[Result]) -> list[Table]:
 
 def _matrix(variant: Variant, members: Sequence[Result], inside: Iterable[Result]) -> Table:
     """Returns the matrix of one variant, with its copies within a GPU on the diagonal."""
-    size = members[0].record.size_bytes
+    size = members[0].size_bytes
     diagonal = [
         cell
         for cell in inside
-        if cell.record.size_bytes == size and replace(cell.variant, access=variant.access) == variant
+        if cell.size_bytes == size and replace(cell.variant, access=variant.access) == variant
     ]
     return grid_of(
         f"{variant.name}, unidirectional",
@@ -121,8 +121,8 @@ def bidirectional_matrices(results: Sequence[Result]) -> list[Table]:
 
 def _labelled(members: Sequence[Result]) -> list[tuple[str, Result]]:
     """Returns each cell with its row label, which includes the size if the table has several."""
-    mixed = len({cell.record.size_bytes for cell in members}) > 1
-    size = [f", {format_size(cell.record.size_bytes)}" * mixed for cell in members]
+    mixed = len({cell.size_bytes for cell in members}) > 1
+    size = [f", {format_size(cell.size_bytes)}" * mixed for cell in members]
     return [(cell.variant.name + after, cell) for cell, after in zip(members, size, strict=True)]
 
 

@@ -7,14 +7,9 @@ from datetime import datetime, timezone
 from math import ceil, log10
 
 from byteways.explain.results.summary import Result
-from byteways.units import format_bandwidth
+from byteways.units import bandwidth_number, format_bandwidth
 
 METRIC_UNITS = {"bandwidth": "GB/s", "latency": "ns"}
-
-
-def bandwidth_number(bytes_per_s: float) -> str:
-    """'394.1', four significant digits, in GB/s."""
-    return format_bandwidth(bytes_per_s).removesuffix(" GB/s")
 
 
 def latency_number(time_ns: float) -> str:

@@ -5,14 +5,15 @@ A cell of text may have a result behind it: its share of the peak and what a rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from byteways.explain.display.numbers import METRIC_UNITS, cell_number, number, percent_number
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.summary import Result
 from byteways.record.simulation_mark import voice
+from byteways.text import Sentence
 from byteways.units import format_size
 
 Value = TypeVar("Value")
@@ -88,7 +89,7 @@ class Table:
     `advice` has a sentence for every row.
     """
 
-    title: str
+    title: Sentence
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numeric: tuple[int, ...] = ()
@@ -119,6 +120,48 @@ class Table:
     def members(self) -> Iterator[Result]:
         """Yields the results behind the cells."""
         return (cell.result for row in self.results for cell in row if cell is not None)
+
+
+@dataclass(frozen=True)
+class TableColumn(Generic[Value]):
+    """A column: its heading, what makes the cell of a row, whether cells are numbers, and their shade."""
+
+    head: str
+    cell: Callable[[Value], str]
+    numeric: bool = False
+    shade: Callable[[Value], float | None] | None = None
+
+
+#: The columns of a table whose rows are made of such values.
+Columns = Sequence[TableColumn[Value]]
+
+
+def words(head: str, cell: Callable[[Value], str]) -> TableColumn[Value]:
+    """Returns a column of text."""
+    return TableColumn(head, cell)
+
+
+def figures(
+    head: str, cell: Callable[[Value], str], shade: Callable[[Value], float | None] | None = None
+) -> TableColumn[Value]:
+    """Returns a column of numbers (Table.numeric), with their shades (Table.heat) if there are any."""
+    return TableColumn(head, cell, True, shade)
+
+
+def tabulated(title: Sentence, columns: Columns[Value], rows: Iterable[Value], *notes: str) -> Table:
+    """Returns the table with a row for each value."""
+    values = [*rows]
+    shades = any(column.shade for column in columns)
+    return Table(
+        title,
+        tuple(column.head for column in columns),
+        tuple(tuple(column.cell(value) for column in columns) for value in values),
+        tuple(place for place, column in enumerate(columns) if column.numeric),
+        notes,
+        tuple(tuple(column.shade(value) if column.shade else None for column in columns) for value in values)
+        if shades
+        else (),
+    )
 
 
 def shaded(

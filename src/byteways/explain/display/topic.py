@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from byteways.explain.display.chart import Chart
 from byteways.explain.display.table import Table
 from byteways.explain.results.index import Index
+from byteways.text import Sentence
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class Topic:
     """One question and its answer. `anchor` is its URL fragment: lower case, digits, hyphens."""
 
     anchor: str
-    title: str
-    lead: str
+    title: Sentence
+    lead: Sentence
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
     #: On a page these show some of the tables, which a terminal prints in their place.

@@ -13,6 +13,7 @@ from byteways.plan.folding import form_of
 from byteways.plan.legality import kind_of
 from byteways.record.record import Record
 from byteways.record.warnings import Warning
+from byteways.text import Sentence
 from byteways.units import format_bandwidth, format_size, format_time
 
 
@@ -44,7 +45,7 @@ class Reason:
     """Cases with the same status and reason."""
 
     status: str
-    reason: str
+    reason: Sentence
     count: int
     example: str
     interfaces: tuple[str, ...]
@@ -53,11 +54,11 @@ class Reason:
 @dataclass(frozen=True)
 class WarningGroup:
     id: str
-    advice: str
+    advice: Sentence
     count: int
-    example: str
-    observed: str
-    required: str
+    example: Sentence
+    observed: Sentence
+    required: Sentence
 
 
 def not_measured(records: Iterable[Record]) -> list[Reason]:

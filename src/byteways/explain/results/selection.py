@@ -180,7 +180,7 @@ def broadest_size(results: Sequence[Result]) -> int:
     Raises:
         ValueError: There are no cells.
     """
-    sizes = group_by(results, lambda cell: cell.record.size_bytes)
+    sizes = group_by(results, lambda cell: cell.size_bytes)
     least = max(sizes) / REPRESENTS_LARGEST_FACTOR
     return max((size for size in sizes if size >= least), key=lambda size: (_paths(sizes[size]), size))
 
@@ -198,13 +198,13 @@ def at_largest(results: Iterable[Result], size_bytes: int | None = None) -> list
     chosen = []
     for members in group_by(results, lambda cell: (variant(cell), cell.record.pattern, kind(cell))).values():
         wanted = size_bytes if size_bytes is not None else broadest_size(members)
-        chosen += [cell for cell in members if cell.record.size_bytes == wanted]
+        chosen += [cell for cell in members if cell.size_bytes == wanted]
     return chosen
 
 
 def largest_common_size(results: Iterable[Result]) -> int | None:
     """Returns the broadest of the sizes that most interfaces of these cells share, to compare at one size."""
-    sizes = group_by(results, lambda cell: cell.record.size_bytes)
+    sizes = group_by(results, lambda cell: cell.size_bytes)
     if not sizes:
         return None
     interfaces = {size: len({cell.record.interface for cell in members}) for size, members in sizes.items()}

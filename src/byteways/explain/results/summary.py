@@ -17,7 +17,7 @@ from byteways.explain.results.families import Families
 from byteways.explain.results.repeatability import LEAST_ROUNDS, Rounds, Spread, spreads
 from byteways.explain.results.rounds import UNSETTLED, figure, interval, rounds_of
 from byteways.explain.results.variants import Variant, variant_of
-from byteways.plan.case import Buffer
+from byteways.plan.case import Buffer, Case
 from byteways.plan.interfaces import INTERFACES, OF_ALL, counts_as_stream, metric_of
 from byteways.plan.memory import is_managed
 from byteways.plan.options import TIMING
@@ -194,6 +194,16 @@ class Result:
             and not counts_as_stream(interface)
             and not INTERFACES[interface].in_pieces
         )
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of one operation."""
+        return self.record.size_bytes
+
+    @cached_property
+    def case(self) -> Case:
+        """What was measured."""
+        return Case.from_json(self.record.definition)
 
     @cached_property
     def source(self) -> Buffer:

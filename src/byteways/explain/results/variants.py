@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Container
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from byteways.plan.case import Buffer
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.memory import is_device
+from byteways.plan.option_set import NO_OPTIONS, OptionSet
 from byteways.record.record import Record
-from byteways.units import format_size
 
 #: Which end issues a transfer, by access.
 ISSUED_BY = {
@@ -51,8 +50,8 @@ class Variant:
     source: str  # memory, with `@device kind` if first touched by another device
     destination: str
     cache: str
-    options: str
-    environment: str
+    options: OptionSet = NO_OPTIONS
+    environment: OptionSet = NO_OPTIONS
     library: str = field(default="", compare=False)  # that its record names
 
     @property
@@ -95,10 +94,13 @@ class Variant:
         """All of the name but the interface: `issued by the source with pinned memory (blocks=8)`."""
         return self.named("")
 
+    def to_json(self) -> dict[str, str]:
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return fields | {"options": self.options.text(), "environment": self.environment.text()}
+
     def without_option(self, name: str) -> Variant:
         """Returns the variant with an option left open."""
-        kept = " ".join(one for one in self.options.split() if not one.startswith(f"{name}="))
-        return replace(self, options=kept)
+        return replace(self, options=self.options.without(name))
 
     def named(self, what: str | None = None, *, memory: bool = True, access: bool = True) -> str:
         """Returns the name with parts of it left out.
@@ -111,7 +113,7 @@ class Variant:
         parts = [interface_name(self.interface, self.library) if what is None else what]
         parts += [self.issued] * access
         parts += [f"with {self.host_memory} memory"] * (memory and bool(self.host_memory))
-        options = [self.options, self.environment, "warm" if self.cache == "warm" else ""]
+        options = [self.options.text(), self.environment.text(), "warm" if self.cache == "warm" else ""]
         if any(options):
             parts.append(f"({', '.join(filter(None, options))})")
         return " ".join(filter(None, parts))
@@ -121,7 +123,7 @@ class Variant:
 _same = lru_cache(maxsize=1 << 14)(Variant)
 
 
-def variant_of(record: Record, source: Buffer, destination: Buffer, common: Container[str]) -> Variant:
+def variant_of(record: Record, source: Buffer, destination: Buffer, common: Collection[str]) -> Variant:
     """Returns the variant of a record with these buffers; options in `common` are left out."""
     return _same(
         record.interface,
@@ -129,21 +131,10 @@ def variant_of(record: Record, source: Buffer, destination: Buffer, common: Cont
         _memory(source),
         _memory(destination),
         record.cache,
-        " ".join(
-            f"{name}={_option(name, value)}"
-            for name, value in sorted(record.options.items())
-            if name not in common
-        ),
-        " ".join(f"{name}={value}" for name, value in sorted(record.environment.items())),
+        OptionSet(record.options).without(*common),
+        OptionSet(record.environment),
         (record.evidence and record.evidence.library) or "",
     )
-
-
-def _option(name: str, value: object) -> str:
-    """Formats an option as in a suite: `4MiB` for `piece_bytes`, words without quotes."""
-    if name.endswith("_bytes") and isinstance(value, int) and value:
-        return format_size(value).replace(" ", "")
-    return json.dumps(value).replace('"', "")
 
 
 def _memory(buffer: Buffer) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from byteways.explain.studies.references import ReferencedValue
+from byteways.text import Sentence
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class CheckResult:
     """
 
     holds: bool | None  # None: too close to call, an interval contains a bound
-    detail: str
+    detail: Sentence
     cells: tuple[ReferencedValue, ...]
     final: bool = False
     notes: tuple[str, ...] = ()  # how the values differ from what the source measured

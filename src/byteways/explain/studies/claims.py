@@ -24,6 +24,7 @@ from byteways.explain.studies.verdicts import (
 )
 from byteways.studies.split import FITTED, HELD_OUT
 from byteways.studies.study import ClaimCheck, PublishedClaim
+from byteways.text import Sentence
 
 #: Number of reasons for missing values that a verdict lists.
 REASONS = 2
@@ -39,7 +40,7 @@ class Verdict:
 
     claim: PublishedClaim
     verdict: str  # one of VERDICTS
-    detail: str
+    detail: Sentence
     notes: tuple[str, ...] = ()  # how the values differ from what the source measured
 
     @property
@@ -52,7 +53,7 @@ class _Part:
     """The result of one check; `state` is one of _ALL."""
 
     state: str
-    detail: str
+    detail: Sentence
     notes: tuple[str, ...] = ()
 
 

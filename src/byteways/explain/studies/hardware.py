@@ -10,7 +10,7 @@ from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.explain.studies.verdicts import DIFFERS, DIFFERS_IN_MODEL, FAILS_HERE, NOT_REPRODUCED
-from byteways.plan.case import IDENTITY_FIELDS, Case
+from byteways.plan.case import Case
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, model_of
 from byteways.simulate import load as load_model
@@ -55,7 +55,7 @@ class Hardware:
         if self._model is None:
             return frozenset()
         if record.case_id not in self._behind:
-            case = Case.from_json({name: getattr(record, name) for name in IDENTITY_FIELDS})
+            case = Case.from_json(record.definition)
             self._behind[record.case_id] = numbers_behind(case, self._model)
         return self._behind[record.case_id]
 

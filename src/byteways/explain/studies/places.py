@@ -10,6 +10,7 @@ from byteways.plan.legality import kind_of
 from byteways.simulate import load as load_model
 from byteways.simulate.topology import topology_of
 from byteways.studies.study import Study, StudyPlace
+from byteways.text import Sentence
 from byteways.topology.model import Topology
 from byteways.topology.packages import package_of, packed, spread
 from byteways.topology.routes import link_class, nodes_of, route
@@ -27,9 +28,9 @@ class Located:
 
     place: StudyPlace
     devices: tuple[str, ...] | None
-    reason: str = ""  # a phrase for messages, if `devices` is None
+    reason: Sentence = ""  # a phrase for messages, if `devices` is None
     note: str = ""  # which local link or device represents the source's
-    why: str = ""  # the part of `reason` that concerns this machine
+    why: Sentence = ""  # the part of `reason` that concerns this machine
     named: tuple[str, ...] | None = None  # devices with the source's names, whatever link connects them
 
 

@@ -76,7 +76,7 @@ def _chart(index: Index, cells: Sequence[Result]) -> Chart | None:
     lines: list[Series] = []
     sides: set[bool] = set()
     for label, members in sorted(group_by(cells, _label).items(), key=lambda entry: _order(entry[1][0])):
-        sizes = group_by(members, lambda cell: cell.record.size_bytes)
+        sizes = group_by(members, lambda cell: cell.size_bytes)
         if len(sizes) > 1:
             points = tuple(result_point(size, pool(group)) for size, group in sorted(sizes.items()))
             lines.append(Series(label, points))

@@ -5,6 +5,7 @@ choice gains over host staging, and the gains of schieffer2025, section 7, besid
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from byteways.explain.claims.claim import NOT_COMPARED, Claim
 from byteways.explain.claims.compare import compare
@@ -13,16 +14,17 @@ from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import percent, supported, time_said
 from byteways.explain.claims.wording import longer
 from byteways.explain.display.chart import Axis, Chart, Point, Series, in_rows, of_rows
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part, Result, group_by
 from byteways.explain.results.variants import LIBRARY_NAMES
 from byteways.explain.subjects.collectives import members_of, ranks_of
-from byteways.explain.subjects.ranks import note_of, us_figure
+from byteways.explain.subjects.ranks import marked, us_figure
 from byteways.plan.applications import fell_back
 from byteways.plan.interfaces import APPLICATIONS
 from byteways.plan.legality import kind_of
+from byteways.plan.option_set import OptionSet
 from byteways.plan.options import TIMED, TRANSPORT
 from byteways.record.libraries import RANK_LIBRARIES, uses
 from byteways.studies.applications import PublishedChoice, PublishedGain, gains
@@ -91,9 +93,9 @@ def topic(index: Index) -> Topic | None:
 
 def problem(cell: Result) -> Hashable:
     """What results of one table share: all but transport, memory, settings and what is timed."""
-    options = {name: value for name, value in cell.record.options.items() if name not in _NOT_OF_THE_PROBLEM}
+    options = OptionSet(cell.record.options).without(*_NOT_OF_THE_PROBLEM)
     executor = kind_of(cell.record.executor)
-    return cell.record.pattern, ranks_of(cell), cell.record.size_bytes, executor, str(sorted(options.items()))
+    return cell.record.pattern, ranks_of(cell), cell.size_bytes, executor, options
 
 
 def title_of(cell: Result) -> str:
@@ -101,39 +103,56 @@ def title_of(cell: Result) -> str:
     what = "a field" if cell.record.pattern == "halo" else "particles"
     parts = [
         f"{cell.record.pattern} of {ranks_of(cell)} ranks",
-        f"{format_size(cell.record.size_bytes)} of {what} per rank",
+        f"{format_size(cell.size_bytes)} of {what} per rank",
         "on CPUs" if kind_of(cell.record.executor) == "cpu" else "on GPUs",
         *_settings(cell),
     ]
     return ", ".join(parts)
 
 
-def _settings(cell: Result) -> list[str]:
+def _settings(cell: Result) -> tuple[str, ...]:
     """Returns the options of the problem that are not left out."""
-    options = cell.variant.options.split(" ")
-    return [option for option in options if option and option.partition("=")[0] not in _NOT_OF_THE_PROBLEM]
+    return cell.variant.options.without(*_NOT_OF_THE_PROBLEM).words()
+
+
+class _TimedRow(NamedTuple):
+    """A transport in a setting: a whole iteration and the exchange within it."""
+
+    choice: PublishedChoice
+    environment: OptionSet
+    whole: Result | None
+    part: Result | None
 
 
 def _table(members: Sequence[Result], names: Mapping[str, str]) -> Table:
     """Returns a row per transport, memory and setting: both times, and their ratio."""
+    columns: Columns[_TimedRow] = (
+        words("transport", lambda row: names.get(row.choice.transport, row.choice.transport)),
+        words("data", lambda row: row.choice.data),
+        words("messages", lambda row: row.choice.messages),
+        words("settings", lambda row: row.environment.text()),
+        figures(
+            "iteration, µs", lambda row: "" if row.whole is None else us_figure(_time(row.whole), row.whole)
+        ),
+        figures("exchange, µs", lambda row: _timed(row.part)),
+        figures("share", _exchange_share),
+    )
     rows = []
     fallen: dict[str, None] = {}
     for (choice, environment), group in group_by(members, _row_of).items():
         timed = {timed_of(cell): cell for cell in group}
-        whole, part = timed.get(ITERATION), timed.get(EXCHANGE)
-        rows.append(
-            (
-                names.get(choice.transport, choice.transport),
-                choice.data,
-                choice.messages,
-                environment,
-                *("" if cell is None else us_figure(_time(cell), cell) for cell in (whole, part)),
-                percent(part.value / whole.value) if whole and part and whole.value else "",
-            )
-        )
+        rows.append(_TimedRow(choice, environment, timed.get(ITERATION), timed.get(EXCHANGE)))
         fallen |= dict.fromkeys(reason for cell in group if (reason := _fell_back(cell)))
-    headings = ("transport", "data", "messages", "settings", "iteration, µs", "exchange, µs", "share")
-    return Table(title_of(members[0]), headings, tuple(rows), (4, 5, 6), (note_of(rows, *fallen),))
+    return marked(tabulated(title_of(members[0]), columns, rows), *fallen)
+
+
+def _timed(cell: Result | None) -> str:
+    return "" if cell is None else us_figure(_time(cell), cell)
+
+
+def _exchange_share(row: _TimedRow) -> str:
+    whole, part = row.whole, row.part
+    return percent(part.value / whole.value) if whole and part and whole.value else ""
 
 
 def _chart(members: Sequence[Result], names: Mapping[str, str]) -> Chart:
@@ -149,7 +168,12 @@ def _chart(members: Sequence[Result], names: Mapping[str, str]) -> Chart:
         ", ".join(
             filter(
                 None,
-                (names.get(choice.transport, choice.transport), choice.data, choice.messages, environment),
+                (
+                    names.get(choice.transport, choice.transport),
+                    choice.data,
+                    choice.messages,
+                    environment.text(),
+                ),
             )
         )
         for choice, environment in order
@@ -170,7 +194,7 @@ def _fell_back(cell: Result) -> str:
     return fell_back(fallback.asked, fallback.used, fallback.reason) if fallback else ""
 
 
-def _row_of(cell: Result) -> tuple[PublishedChoice, str]:
+def _row_of(cell: Result) -> tuple[PublishedChoice, OptionSet]:
     return choice_of(cell), cell.variant.environment
 
 
@@ -180,33 +204,21 @@ def _time(cell: Result) -> Part:
 
 def _beside_published(results: Sequence[Result]) -> Table | None:
     """Returns the gains of section 7, here and as published; None if the run has none of both sides."""
-    rows = []
     claims = [(gain, *gained) for gain in gains() for gained in _gains_here(gain, results)]
-    for gain, claim, cell in claims:
-        own = supported(claim.effect, claim.low, claim.high)
-        middle = sum(gain.ratio) / 2
-        seconds = " → ".join(f"{value:g} s" for value in gain.seconds)
-        size = ", ".join((format_size(cell.record.size_bytes), *_settings(cell)))
-        rows.append(
-            (
-                gain.says,
-                size,
-                own,
-                f"{claim.low:.3g} to {claim.high:.3g}",
-                gain.published,
-                f"{claim.effect / middle:.2f}",
-                seconds,
-                gain.locator,
-            )
-        )
-    if not rows:
+    if not claims:
         return None
-    headings = (
-        *("what", "size", "ratio here", "interval", "published", "here / published"),
-        *("published times", "where"),
+    columns: Columns[tuple[PublishedGain, Claim, Result]] = (
+        words("what", lambda row: row[0].says),
+        figures("size", lambda row: ", ".join((format_size(row[2].size_bytes), *_settings(row[2])))),
+        figures("ratio here", lambda row: supported(row[1].effect, row[1].low, row[1].high)),
+        figures("interval", lambda row: f"{row[1].low:.3g} to {row[1].high:.3g}"),
+        figures("published", lambda row: row[0].published),
+        figures("here / published", lambda row: f"{row[1].effect / (sum(row[0].ratio) / 2):.2f}"),
+        words("published times", lambda row: " → ".join(f"{value:g} s" for value in row[0].seconds)),
+        words("where", lambda row: row[0].locator),
     )
     note = "the ratio of the time before to the time after; published on four MI300A, of whole runs"
-    return Table("Compared with schieffer2025, section 7", headings, tuple(rows), (1, 2, 3, 4, 5), (note,))
+    return tabulated("Compared with schieffer2025, section 7", columns, claims, note)
 
 
 def _gains_here(gain: PublishedGain, results: Sequence[Result]) -> Iterator[tuple[Claim, Result]]:
@@ -215,7 +227,7 @@ def _gains_here(gain: PublishedGain, results: Sequence[Result]) -> Iterator[tupl
         cell
         for cell in results
         if (cell.record.pattern, timed_of(cell)) == (gain.pattern, gain.timed)
-        and gain.size_bytes in (None, cell.record.size_bytes)
+        and gain.size_bytes in (None, cell.size_bytes)
         and gain.crossing in (None, cell.record.options.get("crossing"))
         and not cell.variant.environment
         and not _fell_back(cell)
@@ -230,7 +242,7 @@ def _gains_here(gain: PublishedGain, results: Sequence[Result]) -> Iterator[tupl
 
 
 def _size(cell: Result) -> Hashable:
-    return cell.record.size_bytes
+    return cell.size_bytes
 
 
 def best_over_staging(index: Index) -> Iterator[Finding]:
@@ -250,7 +262,7 @@ def best_over_staging(index: Index) -> Iterator[Finding]:
         claim = compare(naive[0], best, kind=TRANSPORT.name, ways=len(members), match=_size, names=names)
         if not claim.leads:
             continue
-        what = f"{best.record.pattern} of {ranks_of(best)} ranks, {format_size(best.record.size_bytes)}"
+        what = f"{best.record.pattern} of {ranks_of(best)} ranks, {format_size(best.size_bytes)}"
         times = [time_said(_time(cell)) for cell in (naive[0], best)]
         title = (
             f"{what}, {timed_of(best)}: {names[0]} takes {longer(claim)} {names[1]}: {times[0]} vs {times[1]}"
@@ -274,4 +286,4 @@ def _named(cell: Result, names: Mapping[str, str]) -> str:
     ends = dict.fromkeys((choice.data, choice.messages))
     name = names.get(choice.transport, choice.transport)
     parts = [name if plain else f"{name} with {' > '.join(ends)} memory"]
-    return ", ".join(filter(None, (*parts, cell.variant.environment)))
+    return ", ".join(filter(None, (*parts, cell.variant.environment.text())))

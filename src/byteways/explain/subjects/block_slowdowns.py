@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from byteways.explain.claims.wording import difference_text
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, figures, tabulated, words
 from byteways.explain.results.index import Index
 from byteways.explain.subjects.interference import Slowdown, slowdowns
 from byteways.plan.block_layout import blocks_of_options, moves_blocks
 from byteways.plan.block_list import BlockList
+from byteways.plan.case import Flow
 from byteways.plan.interfaces import INTERFACES
 from byteways.plan.options import SUBMIT
 
@@ -57,38 +58,35 @@ class BlockSlowdown:
 def block_slowdowns(index: Index) -> list[BlockSlowdown]:
     """Returns the slowdowns by block copies that ran at the same time as the kernel, the worst first."""
     pairs = [pair for pair in slowdowns(index.ranked) if pair.together]
-    found = [_of(index, pair) for pair in pairs if moves_blocks(_load(pair)["interface"])]
+    found = [_of(index, pair) for pair in pairs if moves_blocks(pair.cell.case.interface_of(_load(pair)))]
     return sorted(found, key=lambda one: -one.pair.own)
 
 
-def _load(pair: Slowdown) -> dict[str, Any]:
-    return pair.cell.record.flows[1]
+def _load(pair: Slowdown) -> Flow:
+    return pair.cell.case.flows[1]
 
 
 def _of(index: Index, pair: Slowdown) -> BlockSlowdown:
-    load = _load(pair)
-    options = load.get("options") or {}
-    size = load.get("size_bytes") or pair.cell.record.size_bytes
+    case, load = pair.cell.case, _load(pair)
+    interface, options, size = case.interface_of(load), load.options, case.size_of(load)
     layout = blocks_of_options(options, size)
     submit = options.get(SUBMIT.name, SUBMIT.usual_word)
-    ends = [str(load[end]).partition(":")[0] for end in ("source", "destination")]
     grids = [
         int(cell.record.launch.get("blocks") or 0)
         for cell in index.cells
         if cell.record.launch
-        and (cell.record.interface, cell.record.size_bytes) == (load["interface"], size)
+        and (cell.record.interface, cell.size_bytes) == (interface, size)
         and blocks_of_options(cell.record.options, size).sizes == layout.sizes
     ]
-    if not INTERFACES[load["interface"]].kernels["gpu"]:
+    if not INTERFACES[interface].kernels["gpu"]:
         grids = [0]
-    executor = str(load["executor"])
-    known = executor in index.topology.names()
+    known = load.executor in index.topology.names()
     return BlockSlowdown(
-        load["interface"] if submit == SUBMIT.usual_word else f"{load['interface']} ({SUBMIT.name}={submit})",
-        ">".join(ends),
+        interface if submit == SUBMIT.usual_word else f"{interface} ({SUBMIT.name}={submit})",
+        load.path,
         BlockList(layout.count, layout.block_bytes),
         max(grids, default=None),
-        index.topology.device(executor).multiprocessors if known else None,
+        index.topology.device(load.executor).multiprocessors if known else None,
         pair,
     )
 
@@ -105,16 +103,14 @@ def slowdown_text(found: Sequence[BlockSlowdown]) -> str:
 
 def slowdown_table(found: Sequence[BlockSlowdown]) -> Table:
     """Returns a row for each method: what it copies, the multiprocessors of its grid, and the slowdown."""
-    rows = tuple(
-        (
-            one.method,
-            one.path,
-            str(one.blocks),
-            one.grid,
-            f"{one.pair.own:.2f}" if one.pair.sure else f"({one.pair.own:.2f})",
-        )
-        for one in found
+    columns: Columns[BlockSlowdown] = (
+        words("during", lambda one: one.method),
+        words("on", lambda one: one.path),
+        words("blocks", lambda one: str(one.blocks)),
+        words("its grid fills", lambda one: one.grid),
+        figures(
+            "time, × alone", lambda one: f"{one.pair.own:.2f}" if one.pair.sure else f"({one.pair.own:.2f})"
+        ),
     )
-    headings = ("during", "on", "blocks", "its grid fills", "time, × alone")
     note = "In parentheses where the intervals overlap"
-    return Table("Arithmetic on a GPU during block copies", headings, rows, (4,), (note,))
+    return tabulated("Arithmetic on a GPU during block copies", columns, found, note)

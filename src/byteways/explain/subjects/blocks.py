@@ -16,7 +16,7 @@ from byteways.explain.claims.phrases import rate
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
 from byteways.explain.display.grids import grid_of
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, TableColumn, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS
@@ -127,15 +127,22 @@ def _charted(measured: Sequence[BlockList]) -> int:
 def _crossover_table(found: Sequence[Crossovers]) -> Table:
     """Returns where the lead of the kernel ends: a row for each kind of pair, a column for each number."""
     counts = sorted({one.count for each in found for one in each.counts})
-    rows = []
-    for each in found:
-        by_count = {one.count: one for one in each.counts}
-        said = (in_short(by_count[count]) if count in by_count else "" for count in counts)
-        rows.append((where(each), each.calls, *said))
-    headings = ("between", "kernel-blocks beside", *(f"{count:,} blocks" for count in counts))
+
+    def column(count: int) -> TableColumn[Crossovers]:
+        return figures(f"{count:,} blocks", lambda each: _at_count(each, count))
+
+    columns: Columns[Crossovers] = (
+        words("between", where),
+        words("kernel-blocks beside", lambda each: each.calls),
+        *map(column, counts),
+    )
     note = "The block sizes between which the lead of the kernel ends; none: it leads at no size"
-    title = "Up to which block size a kernel leads"
-    return Table(title, headings, tuple(rows), tuple(range(2, len(headings))), (note,))
+    return tabulated("Up to which block size a kernel leads", columns, found, note)
+
+
+def _at_count(each: Crossovers, count: int) -> str:
+    found = {one.count: one for one in each.counts}.get(count)
+    return in_short(found) if found else ""
 
 
 def changes(index: Index) -> Iterator[Finding]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -13,12 +12,13 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import largest, longer_by
 from byteways.explain.display.chart import Axis, Chart, Point, Series
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, TableColumn, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, link_class
 from byteways.explain.results.summary import RecordedRun, Result, group_by, pool
 from byteways.plan.interfaces import metric_of
+from byteways.plan.option_set import OptionSet
 from byteways.plan.options import CALL, CALLS_THAT_WAIT
 from byteways.units import format_size, short_time
 
@@ -26,7 +26,6 @@ from byteways.units import format_size, short_time
 SMALL_COPY_BYTES = 64 << 10
 #: Maximum number of lines in a plot.
 MOST_CALL_LINES = 8
-_HEADINGS = ("back to back (device)", "enqueue (host)", "one at a time")
 
 
 @dataclass(frozen=True)
@@ -50,10 +49,20 @@ class CallCost:
         """Whether a GPU's runtime is called, without options."""
         return self.cells[0].record.executor.startswith("gpu") and not _options(self.cells[0])
 
-    def texts(self) -> tuple[str, ...]:
-        return tuple(
-            short_time(value) if value else "" for value in (self.behind_ns, self.submit_ns, self.waited_ns)
-        )
+
+def _called(cost: CallCost) -> str:
+    return cost.label
+
+
+def _time(value: float | None) -> str:
+    return short_time(value) if value else ""
+
+
+_TIMES: Columns[CallCost] = (
+    figures("back to back (device)", lambda cost: _time(cost.behind_ns)),
+    figures("enqueue (host)", lambda cost: _time(cost.submit_ns)),
+    figures("one at a time", lambda cost: _time(cost.waited_ns)),
+)
 
 
 def topic(index: Index) -> Topic | None:
@@ -61,14 +70,10 @@ def topic(index: Index) -> Topic | None:
     calls, small = call_costs(index.cells, index), copy_costs(index.cells, index)
     if not calls and not small:
         return None
-    tables = (
-        [Table("Calls", ("call", *_HEADINGS), tuple(_row(cost) for cost in calls), (1, 2, 3))]
-        if calls
-        else []
-    )
+    size: TableColumn[CallCost] = figures("size", lambda cost: format_size(cost.size_bytes))
+    tables = [tabulated("Calls", (words("call", _called), *_TIMES), calls)] if calls else []
     if small:
-        rows = tuple((cost.label, format_size(cost.size_bytes), *cost.texts()) for cost in small)
-        tables.append(Table("Small copies", ("copy", "size", *_HEADINGS), rows, (1, 2, 3, 4)))
+        tables.append(tabulated("Small copies", (words("copy", _called), size, *_TIMES), small))
     return Topic(
         "calls",
         "Launch and call overhead",
@@ -95,7 +100,7 @@ def copy_costs(results: Sequence[Result], run: RecordedRun) -> list[CallCost]:
 
 def costs(members: Iterable[Result], run: RecordedRun) -> list[CallCost]:
     """Returns costs pooled over pairs with equal links, by label and size."""
-    groups = group_by(members, lambda cell: (_label(cell, run), cell.record.size_bytes))
+    groups = group_by(members, lambda cell: (_label(cell, run), cell.size_bytes))
     priced = []
     for (label, size), group in sorted(groups.items(), key=lambda item: item[0]):
         behind = [cell for cell in group if not _is_waited(cell) and not _is_host_call(cell)]
@@ -155,22 +160,21 @@ def _paired(results: Sequence[Result]) -> list[Result]:
         for cell in results
         if cell.record.pattern == "unidirectional"
         and metric_of(cell.record.interface) == "bandwidth"
-        and cell.record.size_bytes <= SMALL_COPY_BYTES
+        and cell.size_bytes <= SMALL_COPY_BYTES
     ]
     waited = {_same(cell) for cell in single if _is_waited(cell) or _is_host_call(cell)}
     return [cell for cell in single if _same(cell) in waited]
 
 
-def _options(cell: Result) -> str:
-    rest = {name: value for name, value in sorted(cell.record.options.items()) if name != "pace"}
-    return " ".join(f"{name}={json.dumps(value)}" for name, value in rest.items())
+def _options(cell: Result) -> OptionSet:
+    return OptionSet(cell.record.options).without("pace")
 
 
-def _same(cell: Result) -> tuple[str, ...]:
+def _same(cell: Result) -> tuple[Hashable, ...]:
     """Returns the key that the isolated and the back-to-back measurement of a transfer share."""
     record = cell.record
     ends = record.interface, record.executor, record.path, record.source, record.destination
-    return (*ends, record.cache, str(record.size_bytes), _options(cell))
+    return (*ends, record.cache, record.size_bytes, _options(cell))
 
 
 def _label(cell: Result, run: RecordedRun) -> str:
@@ -178,14 +182,10 @@ def _label(cell: Result, run: RecordedRun) -> str:
     if _is_call(cell):
         where = "GPU" if record.executor.startswith("gpu") else record.executor
         what = {"event": "event round trip"}.get(record.interface, record.interface)
-        return ", ".join(part for part in (f"{where}: {what}", options) if part)
+        return ", ".join(part for part in (f"{where}: {what}", options.text()) if part)
     class_name = link_class(run.topology, cell)
     parts = (PAIR_KINDS[kind(cell)], class_name, replace(cell.variant, options=options).name)
     return ", ".join(part for part in parts if part)
-
-
-def _row(cost: CallCost) -> tuple[str, ...]:
-    return (cost.label, *cost.texts())
 
 
 def _charts(small: Sequence[CallCost]) -> tuple[Chart, ...]:

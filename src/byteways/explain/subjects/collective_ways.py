@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from byteways.explain.best.ranking import rank
 from byteways.explain.best.wording_rankings import margin
 from byteways.explain.claims.wording import LEADER, LEADER_MEANS
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, TableColumn, figures, tabulated, words
 from byteways.explain.results.summary import Part, Result, group_by
-from byteways.explain.subjects.ranks import library, memory, note_of, us_figure
-from byteways.plan.case import Case
+from byteways.explain.subjects.ranks import library, marked, memory, settings, us_figure
 from byteways.plan.interfaces import COLLECTIVES
 from byteways.plan.options import IN_PLACE, LAUNCH, SUBMIT, TIMING
 from byteways.units import format_size
@@ -42,7 +41,7 @@ def _alike(cell: Result) -> tuple[str, ...]:
     options = {option.name: cell.record.options.get(option.name, option.default) for option in _MODE}
     return (
         cell.record.pattern,
-        str(len(Case.from_json(cell.record.definition).ranks)),
+        str(len(cell.case.ranks)),
         memory(cell),
         str(options["timing"]),
         _LAUNCHES[str(options["launch"])],
@@ -60,24 +59,33 @@ def _order(alike: tuple[str, ...]) -> tuple[object, ...]:
 
 def _way(cell: Result) -> tuple[str, str]:
     """The library, and what else differs from its defaults."""
-    names = {option.name for option in _MODE}
-    others = [word for word in cell.variant.options.split(" ") if word.partition("=")[0] not in names]
-    return library(cell), " ".join(word for word in (*others, cell.variant.environment) if word)
+    return library(cell), settings(cell, *(option.name for option in _MODE))
+
+
+#: A size, its results by way, which way leads, and by how much.
+_OfSize = tuple[int, dict[tuple[str, str], list[Result]], str, str]
 
 
 def _table(title: str, by_way: dict[tuple[str, str], list[Result]]) -> Table:
     ways = sorted(by_way)
-    sizes = sorted({cell.record.size_bytes for cells in by_way.values() for cell in cells})
+    sizes = sorted({cell.size_bytes for cells in by_way.values() for cell in cells})
     rows = []
     for size in sizes:
-        here = {way: [cell for cell in by_way[way] if cell.record.size_bytes == size] for way in ways}
-        times = [_time(here[way]) for way in ways]
-        rows.append((format_size(size), *times, *_fastest(here)))
-    headings = ("size", *(" ".join(part for part in way if part) for way in ways), LEADER, "margin")
-    figures = tuple(range(len(ways) + 1))
+        here = {way: [cell for cell in by_way[way] if cell.size_bytes == size] for way in ways}
+        rows.append((size, here, *_fastest(here)))
+
+    def column(way: tuple[str, str]) -> TableColumn[_OfSize]:
+        return figures(" ".join(part for part in way if part), lambda row: _time(row[1][way]))
+
+    columns: Columns[_OfSize] = (
+        figures("size", lambda row: format_size(row[0])),
+        *map(column, ways),
+        words(LEADER, lambda row: row[2]),
+        words("margin", lambda row: row[3]),
+    )
     assumed = any("assumed" in (cell.record.rests_on or ()) for cells in by_way.values() for cell in cells)
-    note = note_of(rows, NOTE, "based on assumed parameters of the model" if assumed else "")
-    return Table(f"{title}: time by library, µs", headings, tuple(rows), figures, (note,))
+    table = tabulated(f"{title}: time by library, µs", columns, rows)
+    return marked(table, NOTE, "based on assumed parameters of the model" if assumed else "")
 
 
 def _time(cells: Sequence[Result]) -> str:

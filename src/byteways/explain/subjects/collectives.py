@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from statistics import median
 
 from byteways.explain.claims.finding import Finding, finding
@@ -10,7 +12,7 @@ from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, time_said
 from byteways.explain.display.chart import Chart, Series
 from byteways.explain.display.curves import rates_over_size, result_point
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, TableColumn, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import label_order
@@ -20,6 +22,7 @@ from byteways.explain.subjects.ranks import (
     MARK,
     gb_figure,
     library,
+    marked,
     memory,
     note_of,
     plain_us,
@@ -27,7 +30,6 @@ from byteways.explain.subjects.ranks import (
     us_figure,
     versions,
 )
-from byteways.plan.case import Case
 from byteways.plan.interface_rows import BARRIER
 from byteways.plan.interfaces import COLLECTIVES
 from byteways.plan.options import TIMING
@@ -69,9 +71,7 @@ def timing(cell: Result) -> str:
 
 def size_of(cell: Result) -> int:
     """The size in bytes by which tables name it: that of OSU's program where it is timed as that does."""
-    return (
-        osu_bytes(Case.from_json(cell.record.definition)) if timing(cell) == OSU else cell.record.size_bytes
-    )
+    return osu_bytes(cell.case) if timing(cell) == OSU else cell.size_bytes
 
 
 def members_of(cell: Result) -> str:
@@ -81,7 +81,7 @@ def members_of(cell: Result) -> str:
 
 def ranks_of(cell: Result) -> int:
     """The number of participating ranks."""
-    return len(Case.from_json(cell.record.definition).ranks)
+    return len(cell.case.ranks)
 
 
 def time_of(cell: Result) -> Part:
@@ -134,30 +134,45 @@ def _tables(title: str, members: Sequence[Result], waited: Sequence[Result]) -> 
     at = {(rows[size_of(cell)], cell.record.pattern): cell for cell in members}
     patterns = [pattern for pattern in COLLECTIVES if any(pattern == told for _, told in at)]
     sizes = sorted({*rows.values()})
-    times, rates, shares = [], [], []
     most = max(cell.value for cell in members)
-    for size in sizes:
-        row = [at.get((size, pattern)) for pattern in patterns]
-        named = format_size(size)
-        times.append((named, *("" if cell is None else us_figure(time_of(cell), cell) for cell in row)))
-        rates.append((named, *("" if cell is None else gb_figure(cell) for cell in row)))
-        shares.append((None, *(None if cell is None else cell.value / most for cell in row)))
-    headings, figures = ("size", *patterns), tuple(range(len(patterns) + 1))
+
+    def of_each(
+        text: Callable[[Result], str], share: Callable[[Result], float] | None = None
+    ) -> Columns[int]:
+        return _by_pattern(patterns, at, text, share)
+
+    times = tabulated(f"{title}: time, µs", of_each(lambda cell: us_figure(time_of(cell), cell)), sizes)
+    rates = tabulated(
+        f"{title}: bus bandwidth, GB/s", of_each(gb_figure, lambda cell: cell.value / most), sizes
+    )
     barriers_us = [us_figure(time_of(cell), cell) for cell in waited]
     told = (f"a barrier takes {value} µs" for value in barriers_us)
-    note = note_of([*times, barriers_us], TIMINGS[timing(members[0])], versions(members), *told)
+    note = note_of([*times.rows, barriers_us], TIMINGS[timing(members[0])], versions(members), *told)
     return [
-        Table(f"{title}: time, µs", headings, tuple(times), figures, (note,)),
+        replace(times, notes=(note,)),
         *_extremes(title, at, sizes, patterns),
-        Table(
-            f"{title}: bus bandwidth, GB/s",
-            headings,
-            tuple(rates),
-            figures,
-            (note_of(rates, BUS, versions(members)),),
-            tuple(shares),
-        ),
+        marked(rates, BUS, versions(members)),
     ]
+
+
+def _by_pattern(
+    patterns: Sequence[str],
+    at: Mapping[tuple[int, str], Result],
+    text: Callable[[Result], str],
+    share: Callable[[Result], float] | None = None,
+) -> Columns[int]:
+    """Returns the columns of sizes and of each pattern's result at them; without one, the cell is empty."""
+
+    def column(pattern: str) -> TableColumn[int]:
+        def told(size: int) -> str:
+            return text(at[size, pattern]) if (size, pattern) in at else ""
+
+        def shaded(size: int) -> float | None:
+            return share(at[size, pattern]) if share and (size, pattern) in at else None
+
+        return figures(pattern, told, shaded if share else None)
+
+    return (figures("size", format_size), *map(column, patterns))
 
 
 def _extremes(
@@ -166,25 +181,17 @@ def _extremes(
     """Builds tables of the fastest and the slowest rank, if the ranks timed their calls themselves."""
     tables = []
     for said, choose in (("min", min), ("max", max)):
-        rows = [
-            (format_size(size), *(_of_ranks(at.get((size, pattern)), choose) for pattern in patterns))
-            for size in sizes
-        ]
-        if any(text for row in rows for text in row[1:]):
-            figures = tuple(range(len(patterns) + 1))
-            headings = ("size", *patterns)
-            name = f"{title}: {said} over ranks, µs"
-            tables.append(Table(name, headings, tuple(rows), figures, (note_of(rows),)))
+        columns = _by_pattern(patterns, at, partial(_of_ranks, choose=choose))
+        table = tabulated(f"{title}: {said} over ranks, µs", columns, sizes)
+        if any(text for row in table.rows for text in row[1:]):
+            tables.append(marked(table))
     return tables
 
 
-def _of_ranks(cell: Result | None, choose: Callable[[Iterable[float]], float]) -> str:
+def _of_ranks(cell: Result, choose: Callable[[Iterable[float]], float]) -> str:
     """The time of the rank that `choose` takes, in µs: the median over the rounds; empty if unknown."""
-    told = [
-        [rank["time_ns"] for rank in record.ranks or () if "time_ns" in rank]
-        for record in (cell.records if cell else ())
-    ]
-    if cell is None or not told or not all(told):
+    told = [[rank["time_ns"] for rank in record.ranks or () if "time_ns" in rank] for record in cell.records]
+    if not told or not all(told):
         return ""
     return plain_us(median(map(choose, told))) + MARK * bool(cell.warning_ids)
 
@@ -198,13 +205,17 @@ def _choices(title: str, members: Sequence[Result]) -> list[Table]:
     ]
     if not patterns:
         return []
-    lines = [
-        (format_size(size), *(choices.get((size, pattern), "") for pattern in patterns))
-        for size in sorted({*rows.values()})
-    ]
+
+    def column(pattern: str) -> TableColumn[int]:
+        return words(pattern, lambda size: choices.get((size, pattern), ""))
+
+    columns: Columns[int] = (
+        words("size", format_size),
+        *map(column, patterns),
+    )
     sources = [(cell.record.library_choice or {}).get("source") for cell in members]
     note = "; ".join(dict.fromkeys(f"by {source}" for source in sources if source))
-    return [Table(f"{title}: choice of the library", ("size", *patterns), tuple(lines), notes=(note,))]
+    return [tabulated(f"{title}: choice of the library", columns, sorted({*rows.values()}), note)]
 
 
 def _choice(cell: Result) -> str:
@@ -233,12 +244,14 @@ def _rows_of(sizes: Iterable[int]) -> dict[int, int]:
 
 def _barriers(waited: Sequence[Result]) -> Table:
     """Builds the table of barriers that do not appear next to collectives."""
-    rows = [
-        (members_of(cell), timing(cell), settings(cell, TIMING.name), us_figure(time_of(cell), cell))
-        for cell in sorted(waited, key=lambda cell: (label_order(members_of(cell)), timing(cell)))
-    ]
-    headings = ("ranks", "timing", "settings", "time, µs")
-    return Table("Barrier", headings, tuple(rows), (3,), (note_of(rows),))
+    columns: Columns[Result] = (
+        words("ranks", members_of),
+        words("timing", timing),
+        words("settings", lambda cell: settings(cell, TIMING.name)),
+        figures("time, µs", lambda cell: us_figure(time_of(cell), cell)),
+    )
+    rows = sorted(waited, key=lambda cell: (label_order(members_of(cell)), timing(cell)))
+    return marked(tabulated("Barrier", columns, rows))
 
 
 def _charts(title: str, members: Sequence[Result]) -> list[Chart]:
@@ -272,7 +285,7 @@ def _worked_on(alike: tuple[str, ...], others: Iterable[tuple[str, ...]]) -> str
 
 
 def _line(label: str, members: Sequence[Result]) -> Series:
-    return Series(label, tuple(result_point(cell.record.size_bytes, cell) for cell in _by_size(members)))
+    return Series(label, tuple(result_point(cell.size_bytes, cell) for cell in _by_size(members)))
 
 
 def _drawn(title: str, lines: Sequence[Series]) -> Chart:
@@ -281,7 +294,7 @@ def _drawn(title: str, lines: Sequence[Series]) -> Chart:
 
 
 def _by_size(cells: Sequence[Result]) -> list[Result]:
-    return sorted(cells, key=lambda cell: cell.record.size_bytes)
+    return sorted(cells, key=lambda cell: cell.size_bytes)
 
 
 def allreduce(index: Index) -> Iterator[Finding]:
@@ -306,14 +319,14 @@ def _finding(members: Sequence[Result], ranks: int, waited: Sequence[Result]) ->
     how = ", ".join(filter(None, (timing(first), memory(first), settings(first, TIMING.name))))
     title = (
         f"{library(first)} {REPORTED_COLLECTIVE} of {ranks} ranks, {how}: {time_said(time_of(first))} at "
-        f"{format_size(first.record.size_bytes)}"
+        f"{format_size(first.size_bytes)}"
     )
     if last is not first:
-        title += f"; bus bandwidth {rate(last)} GB/s at {format_size(last.record.size_bytes)}"
+        title += f"; bus bandwidth {rate(last)} GB/s at {format_size(last.size_bytes)}"
     detail = f"Ranks {members_of(first)}."
     for cell in waited:
         detail += f" A barrier takes {time_said(time_of(cell))}."
     ends = [first] if last is first else [first, last]
-    sizes = tuple(cell.record.size_bytes for cell in ends)
+    sizes = tuple(cell.size_bytes for cell in ends)
     about = library(first), ranks, how, sizes
     return finding(title, detail, Priority.COLLECTIVE, [*ends, *waited], about=about)

@@ -83,11 +83,11 @@ def _bidirectional(index: Index, where: str, cells: Sequence[Result]) -> Iterato
     judged = [cell for cell in cells if _alone(index, cell) is not None]
     if not judged:
         size = broadest_size(cells)
-        if ranking := rank(cell for cell in cells if cell.record.size_bytes == size):
+        if ranking := rank(cell for cell in cells if cell.size_bytes == size):
             yield _bidirectional_sum(where, size, ranking)
     for members in group_by(judged, lambda cell: cell.variant).values():
         size = broadest_size(members)
-        compared = compare_with_alone(index, [cell for cell in members if cell.record.size_bytes == size])
+        compared = compare_with_alone(index, [cell for cell in members if cell.size_bytes == size])
         if compared and (lost := _bidirectional_lost(where, size, *compared, index.voice)):
             yield lost
 
@@ -153,7 +153,7 @@ def fans(index: Index) -> Iterator[Finding]:
         width = max(len(cell.record.flows) for cell in members)
         widest = [cell for cell in members if len(cell.record.flows) == width]
         size = broadest_size(widest)
-        whole = [cell for cell in widest if cell.record.size_bytes == size]
+        whole = [cell for cell in widest if cell.size_bytes == size]
         # A sum of rates from different time intervals is not what the links carried: it is compared only if
         # there is nothing else.
         together = [cell for cell in whole if not cell.partial]
@@ -201,8 +201,8 @@ def _fan_finding(
 
 def _hub(cell: Result) -> str:
     """Returns the device common to all flows; NUMA domains keep their number if there are several."""
-    end = "destination" if cell.record.pattern == "fan-in" else "source"
-    hubs = {str(flow[end]).partition(":")[0] for flow in cell.record.flows}
+    into = cell.record.pattern == "fan-in"
+    hubs = {(flow.destination if into else flow.source).place for flow in cell.case.flows}
     return hubs.pop() if len(hubs) == 1 else count(len(hubs), "NUMA domain")
 
 
@@ -217,7 +217,7 @@ def _fan_words(best: ResultGroup) -> str:
     """`One GPU to 7 GPUs`, `4 GPUs to cpu0`, `8 GPUs in the memory of 4 NUMA domains`."""
     cell = best.cells[0]
     if cell.record.access == "remote":  # kernels of GPUs in memory of others: neither end is theirs
-        by = {str(flow["executor"]) for flow in cell.record.flows}
+        by = {flow.executor for flow in cell.case.flows}
         return f"{count(len(by), 'GPU')} in the memory of {_hub(cell)}"
     into = cell.record.pattern == "fan-in"
     other = (cell.source if into else cell.destination).device
@@ -228,9 +228,9 @@ def _fan_words(best: ResultGroup) -> str:
 
 
 def _fan_detail(index: Index, widest: Result, members: list[Result]) -> str:
-    text = f"{format_size(widest.record.size_bytes)}, {widest.variant.name}."
-    alike = widest.variant, widest.record.size_bytes, _hub(widest)
-    equal = [cell for cell in members if (cell.variant, cell.record.size_bytes, _hub(cell)) == alike]
+    text = f"{format_size(widest.size_bytes)}, {widest.variant.name}."
+    alike = widest.variant, widest.size_bytes, _hub(widest)
+    equal = [cell for cell in members if (cell.variant, cell.size_bytes, _hub(cell)) == alike]
     widths = group_by(equal, lambda cell: len(cell.record.flows))
     # For equal numbers of flows take the slowest: only some GPUs may share a resource.
     steps = [min(cells, key=lambda cell: cell.value) for _, cells in sorted(widths.items())]
@@ -259,8 +259,8 @@ def all_pairs(index: Index) -> Iterator[Finding]:
         return
     flows = max(len(cell.record.flows) for cell in cells)
     widest = [cell for cell in cells if len(cell.record.flows) == flows]
-    size = max(cell.record.size_bytes for cell in widest)
-    ranking = rank(cell for cell in widest if cell.record.size_bytes == size)
+    size = max(cell.size_bytes for cell in widest)
+    ranking = rank(cell for cell in widest if cell.size_bytes == size)
     if ranking is None:
         return
     best = ranking.group
@@ -280,7 +280,7 @@ def interference(index: Index) -> Iterator[Finding]:
     """Reports the flow that loses most bandwidth to concurrent flows of the same interface."""
     slowed: list[tuple[Claim, Result, Result]] = []
     for cell in index.ranked:
-        if cell.record.pattern != "interference" or cell.record.flows[1].get("interface"):
+        if cell.record.pattern != "interference" or cell.case.flows[1].interface:
             continue
         alone = index.alone(cell)[0]
         # Serialised flows did not interfere: their rates are time slices.
@@ -298,7 +298,7 @@ def interference(index: Index) -> Iterator[Finding]:
         f"{path} keeps {part_kept(claim)} of its bandwidth with {others} running: {rate(cell)} of "
         f"{rate(alone)} GB/s"
     )
-    detail = f"{format_size(cell.record.size_bytes)}, {cell.variant.name}."
+    detail = f"{format_size(cell.size_bytes)}, {cell.variant.name}."
     if len(slowed) > 1:
         detail += f" {largest(f'loss of {len(slowed)} disturbed flows')}"
     yield finding(title, detail, Priority.DISTURBED_FLOW, (cell, alone), [entry[0] for entry in slowed])
@@ -332,8 +332,8 @@ def _lost_in_turns(cell: Result) -> float:
 
 
 def _in_turns_detail(index: Index, interface: str, cells: list[Result]) -> str:
-    example = max(cells, key=lambda cell: cell.record.size_bytes)
-    text = f"For example {describe(example.record)}, {format_size(example.record.size_bytes)}"
+    example = max(cells, key=lambda cell: cell.size_bytes)
+    text = f"For example {describe(example.record)}, {format_size(example.size_bytes)}"
     # Of the round that the value comes from, so that the rate is that of the tables.
     rounds = (*example.middle, *example.records)
     warning = next(

@@ -11,13 +11,14 @@ from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import gb, percent, rate, supported
 from byteways.explain.claims.wording import all_as_predicted
 from byteways.explain.display.chart import Axis, Chart, Point, Series
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import group_by
 from byteways.explain.subjects.predicted_sums import predicted_sums, shortened
 from byteways.plan.case import PATTERNS
+from byteways.record.record import Record
 from byteways.record.simulation_mark import Voice
 from byteways.topology.model import Topology
 from byteways.topology.packages import packed, spread
@@ -61,24 +62,26 @@ def named(names: Sequence[str]) -> str:
 
 
 def _bottlenecks(explained: Sequence[Explanation], voice: Voice) -> Table:
-    rows = []
-    for explanation in explained:
-        for bottleneck in explanation.bottlenecks:
-            example, record = bottleneck.example, bottleneck.example.cell.record
-            rows.append(
-                (
-                    named(bottleneck.names),
-                    gb(bottleneck.bytes_per_s),
-                    f"{record.interface}, {format_size(record.size_bytes)}",
-                    str(len(bottleneck.cases)),
-                    f"{shortened(record.path)}: {gb(example.cell.value)} instead of {gb(example.even)}",
-                )
-            )
-    headings = ("bottleneck", f"{voice.measured} limit, GB/s", "interface, size", "cases", "example, GB/s")
+    columns: Columns[Bottleneck] = (
+        words("bottleneck", lambda one: named(one.names)),
+        figures(f"{voice.measured} limit, GB/s", lambda one: gb(one.bytes_per_s)),
+        words("interface, size", lambda one: _interface_and_size(one.example.cell.record)),
+        figures("cases", lambda one: str(len(one.cases))),
+        words("example, GB/s", lambda one: _instead(one.example)),
+    )
+    found = [bottleneck for explanation in explained for bottleneck in explanation.bottlenecks]
     note = "“or” joins resources that this run cannot distinguish"
-    if any(each_bottleneck.resource.hidden for each in explained for each_bottleneck in each.bottlenecks):
+    if any(bottleneck.resource.hidden for bottleneck in found):
         note += ". A shared resource without a name may be a PCIe switch that the topology does not show"
-    return Table("Bottlenecks", headings, tuple(rows), (1, 3), (note,))
+    return tabulated("Bottlenecks", columns, found, note)
+
+
+def _interface_and_size(record: Record) -> str:
+    return f"{record.interface}, {format_size(record.size_bytes)}"
+
+
+def _instead(example: Together) -> str:
+    return f"{shortened(example.cell.record.path)}: {gb(example.cell.value)} instead of {gb(example.even)}"
 
 
 def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation]) -> Table:
@@ -95,28 +98,29 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
         ),
     )
     measured = index.voice.measured
-    sizes = sorted({case.cell.record.size_bytes for case in predicted.cases})
-    rows = []
-    for _, members in sorted(groups.items(), key=lambda item: _order(item[1][0])):
-        worst = min(members, key=lambda case: case.kept)
-        record = worst.cell.record
-        size = f", {format_size(record.size_bytes)}" * (len(sizes) > 1)
-        rows.append(
-            (
-                record.pattern,
-                f"{worst.cell.variant.name}{size}",
-                shortened(record.path),
-                str(len(members)),
-                gb(sum(worst.alone)),
-                gb(worst.most),
-                gb(worst.cell.value),
-                percent(worst.cell.value / worst.most),
-                "; ".join([*_reasons(worst, explained), *worst.cell.doubts]),
-            )
-        )
-    headings = (
-        *("pattern", "interface", "path", "cases", "alone", "predicted", measured, "ratio"),
-        "limited by, remarks",
+    sizes = sorted({case.cell.size_bytes for case in predicted.cases})
+    rows = [
+        (min(members, key=lambda case: case.kept), len(members))
+        for _, members in sorted(groups.items(), key=lambda item: _order(item[1][0]))
+    ]
+
+    def interface(case: Together) -> str:
+        size = f", {format_size(case.cell.size_bytes)}" * (len(sizes) > 1)
+        return f"{case.cell.variant.name}{size}"
+
+    def remarks(case: Together) -> str:
+        return "; ".join([*_reasons(case, explained), *case.cell.doubts])
+
+    columns: Columns[tuple[Together, int]] = (
+        words("pattern", lambda row: row[0].cell.record.pattern),
+        words("interface", lambda row: interface(row[0])),
+        words("path", lambda row: shortened(row[0].cell.record.path)),
+        figures("cases", lambda row: str(row[1])),
+        figures("alone", lambda row: gb(sum(row[0].alone))),
+        figures("predicted", lambda row: gb(row[0].most)),
+        figures(measured, lambda row: gb(row[0].cell.value)),
+        figures("ratio", lambda row: percent(row[0].cell.value / row[0].most)),
+        words("limited by, remarks", lambda row: remarks(row[0])),
     )
     note = (
         "GB/s in total. Of equivalent cases, the one farthest below its prediction is shown. ‘Limited by’ "
@@ -127,7 +131,7 @@ def _cases(index: Index, predicted: Predictions, explained: Sequence[Explanation
         lacking = count(predicted.lacking, "case")
         note += f"; {lacking} could not be predicted, as a flow was not {measured} alone"
     size_said = f", {format_size(sizes[0])}" if len(sizes) == 1 else ""
-    return Table(f"Predicted vs {measured}{size_said}", headings, tuple(rows), (3, 4, 5, 6, 7), (note,))
+    return tabulated(f"Predicted vs {measured}{size_said}", columns, rows, note)
 
 
 def _order(case: Together) -> tuple[object, ...]:
@@ -171,8 +175,8 @@ def charts(topology: Topology, cases: Sequence[Together]) -> tuple[Chart, ...]:
         fans = [case for case in cases if case.cell.record.pattern == pattern and _gpus(case)]
         lines: list[Series] = []
         for interface, members in group_by(fans, lambda case: case.cell.record.interface).items():
-            size = max(case.cell.record.size_bytes for case in members)
-            of_size = [case for case in members if case.cell.record.size_bytes == size]
+            size = max(case.cell.size_bytes for case in members)
+            of_size = [case for case in members if case.cell.size_bytes == size]
             lines += _lines(topology, f"{interface}, {format_size(size)}", of_size)
         if lines:
             drawn.append(
@@ -272,10 +276,10 @@ def _named(alike: Sequence[Bottleneck]) -> Finding:
         f"{gb(bottleneck.bytes_per_s)} by {bottleneck.example.cell.record.interface}"
         + (
             f" at {format_size(size)}"
-            if (size := bottleneck.example.cell.record.size_bytes) != record.size_bytes
+            if (size := bottleneck.example.cell.size_bytes) != record.size_bytes
             else ""
         )
-        + (f" ({bottleneck.resource.name.rpartition(', ')[2]})" if bottleneck.resource.hidden else "")
+        + (f" ({bottleneck.resource.towards})" if bottleneck.resource.hidden else "")
         for bottleneck in alike
         if bottleneck is not most and gb(bottleneck.bytes_per_s) != gb(most.bytes_per_s)
     ]

@@ -46,9 +46,9 @@ def dips(index: Index) -> list[Dip]:
 
 
 def _of_curve(curve: Sequence[Result]) -> Iterator[Dip]:
-    ordered = sorted(curve, key=lambda cell: cell.record.size_bytes)
+    ordered = sorted(curve, key=lambda cell: cell.size_bytes)
     for smaller, cell, larger in zip(ordered, ordered[1:], ordered[2:], strict=False):
-        near = larger.record.size_bytes <= NEIGHBOUR_FACTOR**2 * smaller.record.size_bytes
+        near = larger.size_bytes <= NEIGHBOUR_FACTOR**2 * smaller.size_bytes
         if near and _in_every_round(cell, smaller) and _in_every_round(cell, larger):
             yield Dip(smaller, cell, larger)
 
@@ -70,9 +70,9 @@ def curve_dips(index: Index) -> Iterator[Finding]:
     for kind, of_kind in group_by(dips(index), lambda dip: dip.cell.kind).items():
         deepest = of_kind[0]
         cell, neighbours = deepest.cell, (deepest.smaller, deepest.larger)
-        at = [f"{rate(neighbour)} at {format_size(neighbour.record.size_bytes)}" for neighbour in neighbours]
+        at = [f"{rate(neighbour)} at {format_size(neighbour.size_bytes)}" for neighbour in neighbours]
         title = (
-            f"{PAIR_KINDS[kind]}, {cell.variant.name} dips at {format_size(cell.record.size_bytes)}: "
+            f"{PAIR_KINDS[kind]}, {cell.variant.name} dips at {format_size(cell.size_bytes)}: "
             f"{rate(cell)} GB/s, but {' and '.join(at)}"
         )
         more = f" {count(len(of_kind), 'such size')} on all paths." if len(of_kind) > 1 else ""
@@ -91,7 +91,7 @@ def _dip(neighbour: Result, cell: Result) -> Claim:
 def _better_there(index: Index, cell: Result) -> Result | None:
     """Returns the best alternative on the path at this size; None if that is the result itself."""
     there = decisions(index).part(lambda other: other.record.path == cell.record.path)
-    decision = there.at(place_of(index, cell), cell.record.size_bytes)
+    decision = there.at(place_of(index, cell), cell.size_bytes)
     ranking = decision.ranking if decision else None
     if ranking is None or ranking.variant == cell.variant:
         return None

@@ -13,7 +13,7 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding, notice
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import least_energy
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count, listed
@@ -21,6 +21,7 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.repeatability import Rounds, Spread, spreads
 from byteways.explain.results.rounds import NORMAL_95
 from byteways.explain.results.summary import Result, group_by
+from byteways.plan.option_set import NO_OPTIONS
 from byteways.units import format_size, three_digits
 
 #: Lower bound of the energy per GB, so that its logarithm exists when idle power cancels nearly all.
@@ -146,30 +147,26 @@ def topic(index: Index) -> Topic | None:
     if not asked:
         return None
     measured = energies(asked)
-    headings = (
-        *("case", "size", "J/GB", "95 % interval", "W", "idle, W", "GB/s", "seconds", "steps"),
-        *("counted", "not counted"),
+    columns: Columns[Energy] = (
+        words("case", lambda one: describe(one.cell.record)),
+        figures("size", lambda one: format_size(one.cell.size_bytes)),
+        figures("J/GB", lambda one: three_digits(one.joules_per_gb)),
+        figures("95 % interval", lambda one: f"{three_digits(one.low)} to {three_digits(one.high)}"),
+        figures("W", lambda one: f"{one.watts:.0f}"),
+        figures("idle, W", lambda one: f"{one.idle_watts:.0f}"),
+        figures("GB/s", lambda one: three_digits(one.bytes_per_s / 1e9)),
+        figures("seconds", lambda one: f"{one.duration_s:.2g}"),
+        figures("steps", lambda one: str(one.updates)),
+        words("counted", lambda one: ", ".join(one.counted)),
+        words("not counted", lambda one: ", ".join(one.not_counted) or "–"),
     )
-    rows = tuple(
-        (
-            describe(result.cell.record),
-            format_size(result.cell.record.size_bytes),
-            three_digits(result.joules_per_gb),
-            f"{three_digits(result.low)} to {three_digits(result.high)}",
-            f"{result.watts:.0f}",
-            f"{result.idle_watts:.0f}",
-            three_digits(result.bytes_per_s / 1e9),
-            f"{result.duration_s:.2g}",
-            str(result.updates),
-            ", ".join(result.counted),
-            ", ".join(result.not_counted) or "–",
-        )
-        for result in measured
-    )
-    tables = [Table("", headings, rows, tuple(range(1, 9)))] if rows else []
+    tables = [tabulated("", columns, measured)] if measured else []
     if reasons := unmeasured(asked):
-        listed = tuple((index.voice.quote(each.reason), str(len(each.cells))) for each in reasons)
-        tables.append(Table("Cases without an energy result", ("reason", "cases"), listed, (1,)))
+        why: Columns[Unmeasured] = (
+            words("reason", lambda each: index.voice.quote(each.reason)),
+            figures("cases", lambda each: str(len(each.cells))),
+        )
+        tables.append(tabulated("Cases without an energy result", why, reasons))
     return Topic("energy", "Energy", INTRODUCTION, tuple(tables))
 
 
@@ -181,8 +178,8 @@ def energy(index: Index) -> Iterator[Finding]:
         lambda each: (each.cell.record.source, each.cell.record.destination, each.cell.record.counts),
     )
     for of_path in by_path.values():
-        size = max(each.cell.record.size_bytes for each in of_path)
-        alike = [each for each in of_path if each.cell.record.size_bytes == size]
+        size = max(each.cell.size_bytes for each in of_path)
+        alike = [each for each in of_path if each.cell.size_bytes == size]
         if len({each.cell.record.interface for each in alike}) > 1:
             yield _ranked(alike)
 
@@ -242,12 +239,11 @@ def _named(ways: Sequence[Energy]) -> str:
     """Names one interface with the settings that these variants share."""
     variants = [each.cell.variant for each in ways]
 
-    def common(part: str) -> str:
-        values = {getattr(variant, part) for variant in variants}
-        return str(values.pop()) if len(values) == 1 else ""
+    def differs(part: str) -> bool:
+        return len({getattr(variant, part) for variant in variants}) > 1
 
-    parts = ("access", "options", "environment", "cache")
-    return replace(variants[0], **{part: common(part) for part in parts}).name
+    blank: dict[str, Any] = {"access": "", "options": NO_OPTIONS, "environment": NO_OPTIONS, "cache": ""}
+    return replace(variants[0], **{part: none for part, none in blank.items() if differs(part)}).name
 
 
 def _figure(result: Energy) -> str:

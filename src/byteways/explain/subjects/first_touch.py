@@ -64,7 +64,7 @@ def first_touch_tables(results: Sequence[Result]) -> list[Table]:
     by_size = group_by(
         compared, lambda members: (title(members), frozenset(touched(cell)[1] for cell in members))
     )
-    largest = (max(setting, key=lambda members: members[0].record.size_bytes) for setting in by_size.values())
+    largest = (max(setting, key=lambda members: members[0].size_bytes) for setting in by_size.values())
     return [
         grid_of(
             title(members),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, figures, tabulated, words
 from byteways.explain.results.counting import listed
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.subjects.ranks import plain_us
@@ -23,10 +23,18 @@ NOTE = (
 _KINDS = {"latency": "round trip", "bandwidth": "message"}
 
 
+class _FirstUse(NamedTuple):
+    size_bytes: int
+    operation: str
+    first_ns: float
+    later_ns: float
+    new: list[str]
+
+
 def tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
     """Yields a table of first and later times, if a case began with something new."""
     rows = []
-    by_size = group_by(members, lambda cell: (cell.record.size_bytes, _kind(cell), cell.record.pattern))
+    by_size = group_by(members, lambda cell: (cell.size_bytes, _kind(cell), cell.record.pattern))
     for (size, kind, pattern), cells in sorted(by_size.items()):
         uses = [use for cell in cells for use in _first_uses(cell)]
         later = [cell for cell in cells if cell.time_ns is not None]
@@ -35,12 +43,16 @@ def tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
         first_ns = median(use["time_ns"] for use in uses)
         later_ns = median(cell.time_ns or 0.0 for cell in later)
         new = [said for name, said in NEW.items() if any(use.get(name) == "new" for use in uses)]
-        rows.append(
-            (format_size(size), f"{kind}, {pattern}", plain_us(first_ns), plain_us(later_ns), listed(new))
-        )
+        rows.append(_FirstUse(size, f"{kind}, {pattern}", first_ns, later_ns, new))
     if rows:
-        headings = ("size", "operation", "first, µs", "later, µs", "new")
-        yield Table(f"{title}: first use", headings, tuple(rows), (0, 2, 3), (NOTE,))
+        columns: Columns[_FirstUse] = (
+            figures("size", lambda one: format_size(one.size_bytes)),
+            words("operation", lambda one: one.operation),
+            figures("first, µs", lambda one: plain_us(one.first_ns)),
+            figures("later, µs", lambda one: plain_us(one.later_ns)),
+            words("new", lambda one: listed(one.new)),
+        )
+        yield tabulated(f"{title}: first use", columns, rows, NOTE)
 
 
 def _kind(cell: Result) -> str:

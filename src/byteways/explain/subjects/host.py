@@ -44,7 +44,7 @@ def memory_kinds(index: Index) -> Iterator[Finding]:
         )
         inside = name in ("cpu", "cpu-cpu")
         title = f"{lead}, {difference(claim)}"
-        detail = f"{_but_memory(fast.cells[0].variant).name}, {format_size(fast.cells[0].record.size_bytes)}."
+        detail = f"{_but_memory(fast.cells[0].variant).name}, {format_size(fast.cells[0].size_bytes)}."
         detail += _engines(claim, fast, slow)
         priority = Priority.HOST_MEMORY_KINDS_INSIDE if inside else Priority.HOST_MEMORY_KINDS
         yield finding(title, detail, priority, (fast, slow), claims)
@@ -61,7 +61,7 @@ def _settings(group: ResultGroup) -> bool:
 
 def _memories(members: list[Result]) -> tuple[Claim, ResultGroup, ResultGroup, list[Claim]] | None:
     """Returns the claim with the largest lead between two memory kinds, both groups, and all claims made."""
-    by_size = group_by(members, lambda cell: cell.record.size_bytes)
+    by_size = group_by(members, lambda cell: cell.size_bytes)
     size = max(by_size, key=lambda s: (len({cell.variant.host_memory for cell in by_size[s]}), s))
     groups = {
         memory: pool(group)
@@ -102,7 +102,7 @@ def threads(index: Index) -> Iterator[Finding]:
     used = cpu_threads(many_cell.record)
     if used is None or used < 2:
         return
-    where = f"{format_size(many_cell.record.size_bytes)}, {many_cell.record.path}, {many_cell.source.memory}."
+    where = f"{format_size(many_cell.size_bytes)}, {many_cell.record.path}, {many_cell.source.memory}."
     claim = compare(many_cell, one_cell, kind="threads", names=(f"{used} threads", "one"))
     if claim.leads:
         title = f"{used} threads copy {faster(claim)} one"
@@ -129,7 +129,7 @@ def streaming(index: Index) -> Iterator[Finding]:
         return
     verb = f"{faster(claim)} regular stores" if claim.leads else f"{slower(claim)} than regular stores"
     title = (
-        f"Non-temporal stores are {verb} at {format_size(streamed.record.size_bytes)}: "
+        f"Non-temporal stores are {verb} at {format_size(streamed.size_bytes)}: "
         f"{rate(streamed)} vs {rate(ordinary)} GB/s"
     )
     # Why is not measured: whether a store reads the line first depends on the processor.
@@ -140,13 +140,13 @@ def streaming(index: Index) -> Iterator[Finding]:
 
 def _best_pair(first: list[Result], second: list[Result], size: int | None) -> tuple[Result, Result] | None:
     """Returns the fastest of `first` at this size with its match in `second`; None if either is missing."""
-    chosen = [cell for cell in first if cell.record.size_bytes == size]
+    chosen = [cell for cell in first if cell.size_bytes == size]
     if not chosen:
         return None
     fast = max(chosen, key=lambda cell: cell.value)
     ends = fast.record.source, fast.record.destination, size
     for cell in second:
-        if (cell.record.source, cell.record.destination, cell.record.size_bytes) == ends:
+        if (cell.record.source, cell.record.destination, cell.size_bytes) == ends:
             return fast, cell
     return None
 
@@ -157,7 +157,7 @@ def far_memory(index: Index) -> Iterator[Finding]:
     differing: list[tuple[Claim, ResultGroup, ResultGroup]] = []
     for far in group_by(index.of_kind("cpu-cpu"), lambda cell: _key(cell)[:2]).values():
         size = broadest_size(far)
-        away = [cell for cell in far if cell.record.size_bytes == size and _key(cell) in near]
+        away = [cell for cell in far if cell.size_bytes == size and _key(cell) in near]
         if away:
             own = [near[_key(cell)][0] for cell in {_key(cell): cell for cell in away}.values()]
             both = pool(away), pool(own)
@@ -167,9 +167,7 @@ def far_memory(index: Index) -> Iterator[Finding]:
                 differing.append((claim, *both))
     if not differing:
         return
-    claim, away_, own_ = max(
-        differing, key=lambda entry: (entry[1].cells[0].record.size_bytes, entry[0].gain)
-    )
+    claim, away_, own_ = max(differing, key=lambda entry: (entry[1].cells[0].size_bytes, entry[0].gain))
     alone = {cell.source.device: cell for cell in own_.cells}
     kept = [cell.value / alone[cell.source.device].value for cell in away_.cells]
     worst = away_.cells[kept.index(min(kept))]
@@ -178,7 +176,7 @@ def far_memory(index: Index) -> Iterator[Finding]:
         f"{worst.record.interface} reaches {rate(worst)} GB/s on {worst.record.path}, "
         f"{rate(alone[worst.source.device])} within {worst.source.device}"
     )
-    detail = f"{format_size(worst.record.size_bytes)}, {worst.variant.name}."
+    detail = f"{format_size(worst.size_bytes)}, {worst.variant.name}."
     if len(kept) > 1:
         detail += f" Over {len(kept)} paths the median keeps {100 * median(kept):.0f} % of the local rate."
     yield finding(title, detail, Priority.FAR_MEMORY, (away_, own_), [entry[0] for entry in differing])
@@ -186,4 +184,4 @@ def far_memory(index: Index) -> Iterator[Finding]:
 
 def _key(cell: Result) -> tuple[object, ...]:
     variant = replace(cell.variant, access="")
-    return variant, cell.record.interface, cell.record.size_bytes, cell.source.device
+    return variant, cell.record.interface, cell.size_bytes, cell.source.device

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
@@ -14,7 +12,7 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import sentence
 from byteways.explain.claims.wording import keeps_speed, longer_by, no_difference, not_slowed, shorter_during
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import listed
@@ -22,7 +20,9 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.rounds import UNSETTLED
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.subjects.loaded import NOT_SIMULTANEOUS, disturber, in_window
+from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import metric_of
+from byteways.plan.option_set import OptionSet
 from byteways.record.simulation_mark import Voice
 from byteways.units import format_size, short_time, three_digits
 
@@ -77,21 +77,20 @@ def slowdowns(results: Sequence[Result]) -> list[Slowdown]:
     beside_another = [cell for cell in results if _has_second_flow(cell)]
     if not beside_another:
         return []
-    alone = {_key(cell.record, cell.record.flows[0]): cell for cell in results if _single(cell)}
+    alone = {_key(cell.case, cell.case.flows[0]): cell for cell in results if _single(cell)}
     pairs = []
     for cell in beside_another:
-        record = cell.record
-        measured, other = record.flows
-        own = alone.get(_key(record, measured))
-        if own is None or other.get("interface") is None:
+        measured, other = cell.case.flows
+        own = alone.get(_key(cell.case, measured))
+        if own is None or other.interface is None:
             continue
-        beside = disturber(record.flows, record.interface)
+        beside = disturber(cell.case)
         names = (f"during {beside}", "alone")
         across = ("pattern", "counts")
         claim = compare(cell, own, kind="interference", across=across, match=None, names=names)
-        if metric_of(record.interface) == "bandwidth":
+        if metric_of(cell.record.interface) == "bandwidth":
             claim = claim.turned()
-        load_alone = alone.get(_key(record, other))
+        load_alone = alone.get(_key(cell.case, other))
         pairs.append(Slowdown(cell, own, beside, cell.load.value, load_alone, claim))
     return pairs
 
@@ -106,19 +105,15 @@ def _single(cell: Result) -> bool:
     return cell.record.pattern == "unidirectional" and len(cell.record.flows) == 1
 
 
-def _key(record: Any, flow: Mapping[str, Any]) -> tuple[object, ...]:
-    """Identifies a flow across cases, with settings that it inherits from its record."""
-    own = flow.get("interface")
-    options = record.options if own is None else flow.get("options") or {}
+def _key(case: Case, flow: Flow) -> Hashable:
+    """Identifies a flow across cases, with settings that it inherits from its case."""
     return (
-        own or record.interface,
-        flow["source"],
-        flow["destination"],
-        flow["executor"],
-        flow.get("size_bytes") or record.size_bytes,
-        record.cache if own is None else "cold",
-        json.dumps(options, sort_keys=True) if options else "",
-        json.dumps(record.environment, sort_keys=True) if record.environment else "",
+        case.interface_of(flow),
+        *(flow.source, flow.destination, flow.executor),
+        case.size_of(flow),
+        case.cache_of(flow),
+        OptionSet(case.options_of(flow)),
+        OptionSet(case.environment),
     )
 
 
@@ -127,10 +122,6 @@ def topic(index: Index) -> Topic | None:
     pairs = slowdowns(index.cells)
     if not pairs:
         return None
-    headings = (
-        *(index.voice.measured, "concurrent transfer", "alone", "concurrent", "time, × alone"),
-        *("transfer alone, GB/s", "concurrent, GB/s", "time, × alone"),
-    )
     note = (
         "Both rates are from the window in which both ran. “time, × alone”: run time with the other "
         "divided by run time alone; in parentheses where the intervals overlap."
@@ -140,61 +131,74 @@ def topic(index: Index) -> Topic | None:
         "the other down."
     )
     tables = []
-    if rows := tuple(_row(pair, index.voice) for pair in pairs if pair.together):
-        tables.append(Table("", headings, rows, (2, 3, 4, 5, 6, 7), (note,)))
+    if together := [pair for pair in pairs if pair.together]:
+        tables.append(tabulated("", _columns(index.voice), together, note))
     if separate := [pair for pair in pairs if not pair.together]:
         tables.append(_not_simultaneous_table(separate, index.voice))
     return Topic("slowdown", "Slowdown by concurrent transfers", lead, tuple(tables))
 
 
+def _columns(voice: Voice) -> Columns[Slowdown]:
+    return (
+        *_of_both(voice.measured, "concurrent transfer", "concurrent"),
+        figures("time, × alone", _own),
+        figures("transfer alone, GB/s", lambda pair: _alone(pair, voice)),
+        figures("concurrent, GB/s", lambda pair: three_digits(pair.load_bytes_per_s / 1e9)),
+        figures("time, × alone", lambda pair: "–" if pair.others is None else f"{pair.others:.2f}"),
+    )
+
+
+def _of_both(what: str, transfer: str, beside: str) -> Columns[Slowdown]:
+    """Returns the columns of what was measured, what ran beside it, and both its times."""
+    return (
+        words(what, _what),
+        words(transfer, lambda pair: pair.beside),
+        figures("alone", lambda pair: _figure(pair.alone)),
+        figures(beside, lambda pair: _figure(pair.cell)),
+    )
+
+
 def _not_simultaneous_table(pairs: Sequence[Slowdown], voice: Voice) -> Table:
     """Builds the table of pairs that shared no measurement window."""
-    headings = (
-        *(voice.measured, "transfer", "alone", "with it", "transfer alone, GB/s", "while it ran, GB/s"),
-        *("over the whole run, GB/s", "why"),
+    columns: Columns[Slowdown] = (
+        *_of_both(voice.measured, "transfer", "with it"),
+        figures("transfer alone, GB/s", lambda pair: _alone(pair, voice)),
+        figures("while it ran, GB/s", _while_it_ran),
+        figures("over the whole run, GB/s", _over_the_run),
+        words("why", _why_not_simultaneous),
     )
     note = "The two did not overlap, so these times and rates show each by itself, not a slowdown."
-    rows = tuple(_not_simultaneous_row(pair, voice) for pair in pairs)
-    return Table("Without overlap", headings, rows, (2, 3, 4, 5, 6), (note,))
+    return tabulated("Without overlap", columns, pairs, note)
 
 
-def _not_simultaneous_row(pair: Slowdown, voice: Voice) -> tuple[str, ...]:
-    records = pair.cell.records
-    whole = median(sum((record.end_to_end_bytes_per_s or {}).values()) for record in records)
+def _while_it_ran(pair: Slowdown) -> str:
     # Older records repeat the rate of the whole run here.
-    own = all(record.directions != record.end_to_end_bytes_per_s for record in records)
+    own = all(record.directions != record.end_to_end_bytes_per_s for record in pair.cell.records)
+    return three_digits(pair.load_bytes_per_s / 1e9) if own else "–"
+
+
+def _over_the_run(pair: Slowdown) -> str:
+    rates = (record.end_to_end_bytes_per_s or {} for record in pair.cell.records)
+    return three_digits(median(sum(rate.values()) for rate in rates) / 1e9)
+
+
+def _why_not_simultaneous(pair: Slowdown) -> str:
     why = [UNSETTLED[each] for each in sorted(NOT_SIMULTANEOUS & set(pair.cell.warning_ids), reverse=True)]
-    return (
-        *_what(pair),
-        _figure(pair.alone),
-        _figure(pair.cell),
-        _alone(pair, voice),
-        three_digits(pair.load_bytes_per_s / 1e9) if own else "–",
-        three_digits(whole / 1e9),
-        ", ".join(why) or "no overlap",
-    )
+    return ", ".join(why) or "no overlap"
 
 
-def _what(pair: Slowdown) -> tuple[str, str]:
+def _what(pair: Slowdown) -> str:
     record = pair.alone.record
-    return f"{describe(record)}, {format_size(record.size_bytes)}", pair.beside
+    return f"{describe(record)}, {format_size(record.size_bytes)}"
+
+
+def _own(pair: Slowdown) -> str:
+    own = f"{pair.own:.2f}" if pair.own < 10 else f"{pair.own:.0f}"
+    return own if pair.sure else f"({own})"
 
 
 def _alone(pair: Slowdown, voice: Voice) -> str:
     return three_digits(pair.load_alone.value / 1e9) if pair.load_alone else f"not {voice.measured}"
-
-
-def _row(pair: Slowdown, voice: Voice) -> tuple[str, ...]:
-    own = f"{pair.own:.2f}" if pair.own < 10 else f"{pair.own:.0f}"
-    return (
-        *_what(pair),
-        _figure(pair.alone),
-        _figure(pair.cell),
-        own if pair.sure else f"({own})",
-        _alone(pair, voice),
-        three_digits(pair.load_bytes_per_s / 1e9),
-        "–" if pair.others is None else f"{pair.others:.2f}",
-    )
 
 
 def _figure(cell: Result) -> str:

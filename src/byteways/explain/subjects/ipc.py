@@ -11,14 +11,14 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import difference, difference_text, tie
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, uses_ipc, within_a_process
 from byteways.explain.results.summary import Part, Result, ResultGroup, group_by, pool
 from byteways.explain.results.variants import Variant
-from byteways.explain.subjects.ranks import gb_figure, note_of, us_figure
+from byteways.explain.subjects.ranks import gb_figure, marked, us_figure
 from byteways.plan.interfaces import metric_of
 from byteways.units import format_size
 
@@ -91,16 +91,14 @@ def _place(index: Index, cell: Result) -> str:
 def pairs(index: Index, results: Iterable[Result]) -> list[IpcComparison]:
     """Returns each result on another process's memory with its counterpart, by transfer and size."""
     opened = [cell for cell in results if uses_ipc(cell)]
-    wanted = {(_same(index, cell), cell.record.size_bytes, cell.record.path) for cell in opened}
+    wanted = {(_same(index, cell), cell.size_bytes, cell.record.path) for cell in opened}
     own = group_by(
         (cell for cell in results if opened and within_a_process(cell)),
-        lambda cell: (_same(index, cell), cell.record.size_bytes, cell.record.path),
+        lambda cell: (_same(index, cell), cell.size_bytes, cell.record.path),
     )
     ways = len({case for case, _, _ in wanted}) + 1
     pairs = []
-    for (case, size), group in group_by(
-        opened, lambda cell: (_same(index, cell), cell.record.size_bytes)
-    ).items():
+    for (case, size), group in group_by(opened, lambda cell: (_same(index, cell), cell.size_bytes)).items():
         members = [cell for cell in group if (case, size, cell.record.path) in own]
         others = [other for cell in members for other in own[case, size, cell.record.path]]
         if members:
@@ -121,24 +119,15 @@ def topic(index: Index) -> Topic | None:
 
 def _table(place: str, members: Sequence[IpcComparison]) -> Table:
     unit = "µs" if members[0].is_time else "GB/s"
-    rows = [
-        (
-            pair.case.said,
-            format_size(pair.size_bytes),
-            _figure(pair.own, pair.is_time),
-            _figure(pair.opened, pair.is_time),
-            difference_text(pair.claim),
-        )
-        for pair in sorted(members, key=lambda pair: (pair.case.said, pair.size_bytes))
-    ]
-    headings = (
-        "transfer",
-        "size",
-        f"one process, {unit}",
-        f"opened by IPC, {unit}",
-        "IPC compared with one process",
+    columns: Columns[IpcComparison] = (
+        words("transfer", lambda pair: pair.case.said),
+        figures("size", lambda pair: format_size(pair.size_bytes)),
+        figures(f"one process, {unit}", lambda pair: _figure(pair.own, pair.is_time)),
+        figures(f"opened by IPC, {unit}", lambda pair: _figure(pair.opened, pair.is_time)),
+        words("IPC compared with one process", lambda pair: difference_text(pair.claim)),
     )
-    return Table(place, headings, tuple(rows), (1, 2, 3), (note_of(rows),))
+    pairs = sorted(members, key=lambda pair: (pair.case.said, pair.size_bytes))
+    return marked(tabulated(place, columns, pairs))
 
 
 def _figure(result: ResultGroup, is_time: bool) -> str:

@@ -59,7 +59,7 @@ def latency_tables(results: Sequence[Result]) -> list[Table]:
     One table per working set, largest first, as different working sets measure different caches.
     """
     walks = _walks(chases(results))
-    by_size = group_by(walks, lambda cell: cell.record.size_bytes)
+    by_size = group_by(walks, lambda cell: cell.size_bytes)
     both = len({cell.record.cache for cell in walks}) > 1
     return [
         grid_of(
@@ -80,13 +80,13 @@ def _walks(results: Sequence[Result]) -> list[Result]:
     chosen = []
     for walks in group_by(results, lambda cell: cell.record.executor.rstrip("0123456789")).values():
         places = group_by(walks, lambda cell: (variant(cell), cell.source.device)).values()
-        walked = [size for place in places for size in {cell.record.size_bytes for cell in place}]
+        walked = [size for place in places for size in {cell.size_bytes for cell in place}]
         near = [size for size in walked if size * REPRESENTS_LARGEST_FACTOR >= max(walked)]
         common = max(near, key=lambda size: (near.count(size), size))
         for place in places:
-            sizes = {cell.record.size_bytes for cell in place}
+            sizes = {cell.size_bytes for cell in place}
             wanted = common if common in sizes else max(sizes)
-            chosen += [cell for cell in place if cell.record.size_bytes == wanted]
+            chosen += [cell for cell in place if cell.size_bytes == wanted]
     return chosen
 
 
@@ -144,7 +144,7 @@ def gpu_hierarchy(index: Index) -> Iterator[Finding]:
     each = sorted({len({cell.record.executor for cell in group.cells}) for _, group in levels})
     most = f"up to {each[-1]}" if len(each) > 1 else f"{each[-1]}"
     who = f"medians of {most} GPUs" if each[-1] > 1 else f"{index.voice.measured} on {listed(walkers)}"
-    size = levels[0][1].cells[0].record.size_bytes
+    size = levels[0][1].cells[0].size_bytes
     detail = f"One dependent load, random cycle over {format_size(size)}; {who}."
     yield finding(title, detail, Priority.GPU_LATENCY, [group for _, group in levels], claims)
 
@@ -164,7 +164,7 @@ def levels_of_gpus(index: Index) -> list[tuple[str, ResultGroup]]:
     size = broadest_size(walks)
     caches = gpu_caches(index)
     by_place = group_by(
-        [cell for cell in walks if cell.record.size_bytes == size],
+        [cell for cell in walks if cell.size_bytes == size],
         lambda cell: (_place(cell, caches.get(cell.record.executor, 0)), _links(index, cell)),
     )
     pooled = {key: pool(cells) for key, cells in by_place.items()}
@@ -190,7 +190,7 @@ def _place(cell: Result, cache_bytes: int) -> str:
     """Names the memory or cache that the chase reaches; `cache_bytes`: executor's last-level cache or 0."""
     owner = cell.source.device
     if owner == cell.record.executor:
-        return "its own memory" if cell.record.size_bytes > cache_bytes else "its own caches"
+        return "its own memory" if cell.size_bytes > cache_bytes else "its own caches"
     return "a peer's memory" if owner.startswith("gpu") else f"{cell.source.memory} host memory"
 
 
@@ -232,7 +232,7 @@ def _time(group: ResultGroup) -> str:
 
 def _over(name: str, group: ResultGroup) -> str:
     """'over 1 MiB (L2: 2 MiB)': names the working set, as a core may not own the whole cache."""
-    return f"over {format_size(group.cells[0].record.size_bytes)} ({name})"
+    return f"over {format_size(group.cells[0].size_bytes)} ({name})"
 
 
 def cache_steps(device: Device, walks: list[Result]) -> list[tuple[str, ResultGroup]]:
@@ -250,12 +250,12 @@ def cache_steps(device: Device, walks: list[Result]) -> list[tuple[str, ResultGr
     steps: list[tuple[str, ResultGroup]] = []
     smaller = 0
     for cache in caches:
-        inside = [cell for cell in group if smaller < cell.record.size_bytes <= FILLS * cache.size_bytes]
+        inside = [cell for cell in group if smaller < cell.size_bytes <= FILLS * cache.size_bytes]
         if inside:
-            largest = max(inside, key=lambda cell: cell.record.size_bytes)
+            largest = max(inside, key=lambda cell: cell.size_bytes)
             steps.append((f"L{cache.level}: {format_size(cache.size_bytes)}", pool([largest])))
         smaller = cache.size_bytes
-    beyond = [cell for cell in group if cell.record.size_bytes >= BEYOND * smaller]
+    beyond = [cell for cell in group if cell.size_bytes >= BEYOND * smaller]
     if beyond:
-        steps.append(("memory", pool([max(beyond, key=lambda cell: cell.record.size_bytes)])))
+        steps.append(("memory", pool([max(beyond, key=lambda cell: cell.size_bytes)])))
     return steps

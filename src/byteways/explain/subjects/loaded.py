@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare
@@ -14,13 +13,15 @@ from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import largest, multiple
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import chases
 from byteways.explain.results.summary import Result, group_by
+from byteways.plan.case import Case
 from byteways.plan.interfaces import one_buffer
+from byteways.plan.option_set import OptionSet
 from byteways.record.record import Record
 from byteways.record.simulation_mark import Voice
 from byteways.units import format_size, three_digits
@@ -45,8 +46,8 @@ class Walk:
     memory: str  # `gpu1:device`
     size_bytes: int
     cache: str
-    options: str
-    environment: str
+    options: OptionSet
+    environment: OptionSet
 
     @property
     def label(self) -> str:
@@ -59,7 +60,7 @@ class Walk:
         return self._named(" loads from ")
 
     def _named(self, between: str) -> str:
-        rest = [part for part in (self.options, self.environment) if part]
+        rest = [each.text() for each in (self.options, self.environment) if each]
         return ", ".join([f"{self.walker}{between}{self.memory}", format_size(self.size_bytes), *rest])
 
 
@@ -77,28 +78,23 @@ class LoadCurve:
     without_window: int = 0  # cases whose flows had no common window, hence no value
 
 
-def disturber(record_flows: Sequence[Mapping[str, Any]], interface: str, *, leave_out: str = "") -> str:
+def disturber(case: Case, *, leave_out: str = "") -> str:
     """Describes the load: `copy gpu0>gpu1 by gpu0`, `kernel gpu0>gpu0 (blocks=264)`.
 
     Args:
-        record_flows: `flows` of a record; the first is the measured one.
-        interface: The record's interface, for flows that name none.
+        case: Its first flow is the measured one.
         leave_out: Name of an option to omit.
     """
     words = []
-    for flow in record_flows[1:]:
-        source, destination = (str(flow[end]) for end in ("source", "destination"))
-        ends = [source.partition(":")[0], destination.partition(":")[0]]
-        by = "" if ends[0] == ends[1] == flow["executor"] else f" by {flow['executor']}"
-        memories = [end.partition(":")[2] for end in (source, destination)]
-        options = [
-            f"{name}={value}" for name, value in (flow.get("options") or {}).items() if name != leave_out
-        ]
+    for flow in case.flows[1:]:
+        buffers = flow.source, flow.destination
+        ends = [end.place for end in buffers]
+        by = "" if ends[0] == ends[1] == flow.executor else f" by {flow.executor}"
+        memories = [str(end).removeprefix(f"{end.place}:") for end in buffers]
+        options = [f"{name}={value}" for name, value in flow.options.items() if name != leave_out]
         plain = [memory for memory in dict.fromkeys(memories) if memory != "device"]
         rest = ", ".join([*plain, *options])
-        words.append(
-            f"{flow.get('interface') or interface} {'>'.join(ends)}{by}" + (f" ({rest})" if rest else "")
-        )
+        words.append(f"{case.interface_of(flow)} {'>'.join(ends)}{by}" + (f" ({rest})" if rest else ""))
     return " and ".join(dict.fromkeys(words))
 
 
@@ -128,15 +124,15 @@ def load_curves(results: Sequence[Result]) -> list[LoadCurve]:
         for cell in results
         if cell.record.pattern == "interference"
         and cell.record.interface == "pointer-chase"
-        and not any(one_buffer(str(flow.get("interface"))) for flow in cell.record.flows[1:])
+        and not any(one_buffer(str(flow.interface)) for flow in cell.case.flows[1:])
     ]
     curves = []
     groups = group_by(
         loaded,
         lambda cell: (
             _walk(cell),
-            disturber(cell.record.flows, "pointer-chase", leave_out="pause_ns"),
-            tuple(flow.get("size_bytes") for flow in cell.record.flows[1:]),
+            disturber(cell.case, leave_out="pause_ns"),
+            tuple(flow.size_bytes for flow in cell.case.flows[1:]),
         ),
     )
     for (walk, load, _), cells in groups.items():
@@ -149,7 +145,7 @@ def load_curves(results: Sequence[Result]) -> list[LoadCurve]:
 def _walk(cell: Result) -> Walk:
     record = cell.record
     return Walk(
-        str(record.flows[0]["executor"]),
+        cell.case.flows[0].executor,
         record.source,
         record.size_bytes,
         record.cache,
@@ -182,42 +178,38 @@ def topic(index: Index) -> Topic | None:
 
 
 def _table(curves: Sequence[LoadCurve], voice: Voice) -> Table:
-    headings = (
-        "latency of",
-        "under load of",
-        "points",
-        "idle, ns",
-        "least load, GB/s",
-        "ns",
-        "most load, GB/s",
-        "ns",
-        "times idle",
+    def idle(curve: LoadCurve) -> str:
+        return three_digits(curve.idle.value) if curve.idle else f"not {voice.measured}"
+
+    columns: Columns[LoadCurve] = (
+        words("latency of", lambda curve: curve.walk.label),
+        words("under load of", lambda curve: curve.load),
+        figures("points", lambda curve: str(len(curve.points))),
+        figures("idle, ns", idle),
+        figures("least load, GB/s", lambda curve: _load_at(curve.points[:1])),
+        figures("ns", lambda curve: _latency_at(curve.points[:1])),
+        figures("most load, GB/s", lambda curve: _load_at(curve.points[-1:])),
+        figures("ns", lambda curve: _latency_at(curve.points[-1:])),
+        figures("times idle", _times_idle),
     )
-    rows = []
-    for curve in curves:
-        idle = curve.idle
-        alone = three_digits(idle.value) if idle else f"not {voice.measured}"
-        if not curve.points:
-            rows.append((curve.walk.label, curve.load, "0", alone, *["–"] * 5))
-            continue
-        first, last = curve.points[0], curve.points[-1]
-        rows.append(
-            (
-                curve.walk.label,
-                curve.load,
-                str(len(curve.points)),
-                alone,
-                three_digits(first.load_bytes_per_s / 1e9),
-                three_digits(first.cell.value),
-                three_digits(last.load_bytes_per_s / 1e9),
-                three_digits(last.cell.value),
-                f"{last.cell.value / idle.value:.2f}" if idle else "–",
-            )
-        )
     excluded_cases = sum(curve.without_window for curve in curves)
     excluded = count(excluded_cases, "case")
     note = f"Excludes {excluded} in which the latency {voice.measurement} and the load did not overlap."
-    return Table("", headings, tuple(rows), tuple(range(2, len(headings))), (note if excluded_cases else "",))
+    return tabulated("", columns, curves, note if excluded_cases else "")
+
+
+def _load_at(points: Sequence[LoadPoint]) -> str:
+    return three_digits(points[0].load_bytes_per_s / 1e9) if points else "–"
+
+
+def _latency_at(points: Sequence[LoadPoint]) -> str:
+    return three_digits(points[0].cell.value) if points else "–"
+
+
+def _times_idle(curve: LoadCurve) -> str:
+    if not curve.idle or not curve.points:
+        return "–"
+    return f"{curve.points[-1].cell.value / curve.idle.value:.2f}"
 
 
 def _chart(walk: Walk, curves: Sequence[LoadCurve]) -> Chart:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from byteways.explain.claims.claim import Claim
 from byteways.explain.claims.compare import compare, summed
@@ -14,13 +13,14 @@ from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import no_difference, slower_copies
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, TableColumn, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Result, group_by
 from byteways.plan.interfaces import is_memory_step
 from byteways.plan.memory import is_plain
+from byteways.plan.option_set import OptionSet
 from byteways.units import format_size, short_time
 
 GIB = 2**30
@@ -37,7 +37,7 @@ class Step:
     interface: str
     memory: str
     devices: str
-    options: str
+    options: OptionSet
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,7 @@ def step_of(cell: Result) -> Step:
     record = cell.record
     owner = cell.source.device
     devices = owner if record.executor == owner else f"{record.executor} of {owner}"
-    words = " ".join(f"{name}={json.dumps(value)}" for name, value in sorted(record.options.items()))
-    return Step(record.interface, cell.source.memory, devices, words.replace('"', ""))
+    return Step(record.interface, cell.source.memory, devices, OptionSet(record.options))
 
 
 def costs(results: Sequence[Result]) -> list[StepCost]:
@@ -98,11 +97,11 @@ def costs(results: Sequence[Result]) -> list[StepCost]:
     steps = [cell for cell in results if is_memory_step(cell.record.interface)]
     result = []
     for step, cells in group_by(steps, step_of).items():
-        ordered = sorted(cells, key=lambda cell: cell.record.size_bytes)
+        ordered = sorted(cells, key=lambda cell: cell.size_bytes)
         first, last = ordered[0], ordered[-1]
-        more = last.record.size_bytes - first.record.size_bytes
+        more = last.size_bytes - first.size_bytes
         per_gib = None
-        if last.record.size_bytes >= LEAST_FOR_GIB and more:
+        if last.size_bytes >= LEAST_FOR_GIB and more:
             grows = compare(last, first, kind="cost", across=("size",))
             per_gib = (last.value - first.value) / more * GIB if grows.leads else 0.0
         result.append(StepCost(step, tuple(ordered), first.value, per_gib))
@@ -112,7 +111,7 @@ def costs(results: Sequence[Result]) -> list[StepCost]:
 def pay_offs(results: Sequence[Result]) -> list[PayOff]:
     """Returns a pay-off for each host-GPU path and size with all four measurements."""
     steps = {
-        (cell.record.interface, cell.source.device, cell.record.executor, cell.record.size_bytes): cell
+        (cell.record.interface, cell.source.device, cell.record.executor, cell.size_bytes): cell
         for cell in results
         if cell.record.interface in ("register", "unregister")
         and cell.source.memory == "pageable"
@@ -122,7 +121,7 @@ def pay_offs(results: Sequence[Result]) -> list[PayOff]:
     for cell in results:
         if cell.record.interface == "copy" and cell.record.pattern == "unidirectional" and _between(cell):
             plain = is_plain(_host_end(cell)[1])
-            copies.setdefault((cell.record.path, cell.record.size_bytes, plain), cell)
+            copies.setdefault((cell.record.path, cell.size_bytes, plain), cell)
     result = []
     for (path, size, plain), without in copies.items():
         locked = copies.get((path, size, False))
@@ -137,7 +136,7 @@ def pay_offs(results: Sequence[Result]) -> list[PayOff]:
 
 
 def _pay_off(steps: tuple[Result, Result], without: Result, locked: Result) -> PayOff:
-    path, size = without.record.path, without.record.size_bytes
+    path, size = without.record.path, without.size_bytes
     step_ns = sum(step.value for step in steps)
     plain_ns, registered_ns = size / without.value * 1e9, size / locked.value * 1e9
     claim = compare(locked, without, kind="registering", names=("registered", "pageable"))
@@ -187,22 +186,33 @@ def topic(index: Index) -> Topic | None:
 
 
 def _table(steps: Sequence[StepCost]) -> Table:
-    sizes = sorted({cell.record.size_bytes for cost in steps for cell in cost.cells})
-    rows = []
-    for cost in steps:
-        by_size = {cell.record.size_bytes: cell for cell in cost.cells}
-        figures = [
-            short_time(by_size[size].value) + _mark(by_size[size]) if size in by_size else ""
-            for size in sizes
-        ]
-        per_gib = (
-            "" if cost.per_gib_ns is None else short_time(cost.per_gib_ns) if cost.per_gib_ns else "none"
-        )
-        step = cost.step
-        rows.append((step.interface, step.memory, step.devices, step.options, *figures, per_gib))
-    headings = ("step", "memory", "devices", "options", *(format_size(size) for size in sizes), "per GiB")
-    note = "* has a warning" if any("*" in text for row in rows for text in row) else ""
-    return Table("Time of a call, by size", headings, tuple(rows), tuple(range(4, len(headings))), (note,))
+    sizes = sorted({cell.size_bytes for cost in steps for cell in cost.cells})
+
+    def column(size_bytes: int) -> TableColumn[StepCost]:
+        return figures(format_size(size_bytes), lambda cost: _time_at(cost, size_bytes))
+
+    columns: Columns[StepCost] = (
+        words("step", lambda cost: cost.step.interface),
+        words("memory", lambda cost: cost.step.memory),
+        words("devices", lambda cost: cost.step.devices),
+        words("options", lambda cost: cost.step.options.text()),
+        *map(column, sizes),
+        figures("per GiB", _per_gib),
+    )
+    table = tabulated("Time of a call, by size", columns, steps)
+    warned = any("*" in text for row in table.rows for text in row)
+    return replace(table, notes=("* has a warning" if warned else "",))
+
+
+def _time_at(cost: StepCost, size_bytes: int) -> str:
+    cell = {cell.size_bytes: cell for cell in cost.cells}.get(size_bytes)
+    return "" if cell is None else short_time(cell.value) + _mark(cell)
+
+
+def _per_gib(cost: StepCost) -> str:
+    if cost.per_gib_ns is None:
+        return ""
+    return short_time(cost.per_gib_ns) if cost.per_gib_ns else "none"
 
 
 def _mark(cell: Result) -> str:
@@ -210,30 +220,19 @@ def _mark(cell: Result) -> str:
 
 
 def _payoff_table(paid: Sequence[PayOff]) -> Table:
-    rows = tuple(
-        (
-            each.path,
-            format_size(each.size_bytes),
-            short_time(each.step_ns),
-            short_time(each.plain_ns),
-            short_time(each.registered_ns),
-            each.said,
-        )
-        for each in paid
-    )
-    headings = (
-        "path",
-        "size",
-        "register and unregister",
-        "copy of pageable",
-        "copy of registered",
-        "pays off after copies",
+    columns: Columns[PayOff] = (
+        words("path", lambda each: each.path),
+        figures("size", lambda each: format_size(each.size_bytes)),
+        figures("register and unregister", lambda each: short_time(each.step_ns)),
+        figures("copy of pageable", lambda each: short_time(each.plain_ns)),
+        figures("copy of registered", lambda each: short_time(each.registered_ns)),
+        figures("pays off after copies", lambda each: each.said),
     )
     note = (
         "Never: copies of registered memory take more time than of pageable memory. Open: the intervals "
         "overlap."
     )
-    return Table("When registration pays off", headings, rows, (1, 2, 3, 4, 5), (note,))
+    return tabulated("When registration pays off", columns, paid, note)
 
 
 def _charts(steps: Sequence[StepCost]) -> list[Chart]:
@@ -241,8 +240,8 @@ def _charts(steps: Sequence[StepCost]) -> list[Chart]:
     for interface, members in group_by(steps, lambda cost: cost.step.interface).items():
         lines = tuple(
             Series(
-                ", ".join(part for part in (cost.step.memory, cost.step.devices, cost.step.options) if part),
-                tuple(result_point(cell.record.size_bytes, cell, 1) for cell in cost.cells),
+                ", ".join(filter(None, (cost.step.memory, cost.step.devices, cost.step.options.text()))),
+                tuple(result_point(cell.size_bytes, cell, 1) for cell in cost.cells),
             )
             for cost in members
             if len(cost.cells) > 1
@@ -323,13 +322,13 @@ def _names(made: Sequence[StepCost]) -> list[str]:
 
 def _has_pages(cost: StepCost) -> bool:
     """Whether the step creates usable memory: neither a reservation nor reuse of a pool's memory."""
-    kept = "touched=no" in cost.step.options or "pool=kept" in cost.step.options
+    kept = cost.step.options.get("touched") == "no" or cost.step.options.get("pool") == "kept"
     return cost.step.interface == "allocate" and not kept and cost.per_gib_ns is not None
 
 
 def _at_common_size(*steps: StepCost) -> list[Result] | None:
     """Returns each step's cell at the largest size common to all; None without one."""
-    by_size = [{cell.record.size_bytes: cell for cell in cost.cells} for cost in steps]
+    by_size = [{cell.size_bytes: cell for cell in cost.cells} for cost in steps]
     common = set(by_size[0]).intersection(*by_size[1:])
     return [cells[max(common)] for cells in by_size] if common else None
 
@@ -353,11 +352,11 @@ def _is_plain(cost: StepCost) -> bool:
 
 
 def _is_kept(cost: StepCost) -> bool:
-    return cost.step.memory == "pool" and "pool=kept" in cost.step.options
+    return cost.step.memory == "pool" and cost.step.options.get("pool") == "kept"
 
 
 def _pool(device: str, allocate: tuple[Result, Result], free: tuple[Result, Result]) -> Finding:
-    size = format_size(allocate[0].record.size_bytes)
+    size = format_size(allocate[0].size_bytes)
     plain, kept = (summed([allocate[side], free[side]]) for side in (0, 1))
     claim = compare(plain, kept, kind="allocation", match=None, names=("device memory", "a kept pool"))
     figures = (*allocate, *free)
@@ -380,8 +379,6 @@ def _pool(device: str, allocate: tuple[Result, Result], free: tuple[Result, Resu
 
 
 def _named(cost: StepCost) -> str:
-    words = [
-        word.partition("=")[2] for word in cost.step.options.split(" ") if word and word != "touched=yes"
-    ]
+    words = [str(value) for name, value in cost.step.options.items() if (name, value) != ("touched", "yes")]
     options = f" ({', '.join(words)})" if words else ""
     return f"{cost.step.memory}{options}"

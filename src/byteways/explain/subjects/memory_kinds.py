@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, TableColumn, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind, link_class, unidirectional
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import issued_by
 from byteways.plan.case import Buffer
-from byteways.units import format_bandwidth, format_size
+from byteways.units import bandwidth_number, format_size
 
 #: Smaller tables would repeat other tables.
 LEAST_ROWS = 3
@@ -62,8 +62,8 @@ def _varies(cell: Result, side: str) -> bool:
 def _table(title: str, side: str, members: Sequence[Result]) -> Table | None:
     if not members:
         return None
-    size = max(cell.record.size_bytes for cell in members)
-    shown = [cell for cell in members if cell.record.size_bytes == size]
+    size = max(cell.size_bytes for cell in members)
+    shown = [cell for cell in members if cell.size_bytes == size]
     rows = group_by(shown, lambda cell: _row_of(cell, side))
     touchers = {touch for _, touch in rows}
     if len(rows) < LEAST_ROWS or len(touchers) < 2:
@@ -76,26 +76,23 @@ def _table(title: str, side: str, members: Sequence[Result]) -> Table | None:
         if any(_column_of(cell) == column for cell in group)
     }
     best = {column: max(value for (_, name), value in values.items() if name == column) for column in columns}
-    body, heat = [], []
-    for row in rows:
-        figures = [values.get((row, column)) for column in columns]
-        texts = (
-            "" if figure is None else format_bandwidth(figure).removesuffix(" GB/s") for figure in figures
-        )
-        body.append((*row, *texts))
-        shares = (
-            None if figure is None else figure / best[column]
-            for figure, column in zip(figures, columns, strict=True)
-        )
-        heat.append((None, None, *shares))
-    return Table(
-        f"{title}, {format_size(size)}, by memory of the {side}",
-        (f"{side} memory", "first touch", *(f"{column}, GB/s" for column in columns)),
-        tuple(body),
-        tuple(range(2, 2 + len(columns))),
-        ("A stronger shade is closer to the column's maximum.",),
-        tuple(heat),
+
+    def column(name: str) -> TableColumn[tuple[str, str]]:
+        def text(row: tuple[str, str]) -> str:
+            return bandwidth_number(values[row, name]) if (row, name) in values else ""
+
+        def share(row: tuple[str, str]) -> float | None:
+            return values[row, name] / best[name] if (row, name) in values else None
+
+        return figures(f"{name}, GB/s", text, share)
+
+    shown_columns: Columns[tuple[str, str]] = (
+        words(f"{side} memory", lambda row: row[0]),
+        words("first touch", lambda row: row[1]),
+        *map(column, columns),
     )
+    heading = f"{title}, {format_size(size)}, by memory of the {side}"
+    return tabulated(heading, shown_columns, rows, "A stronger shade is closer to the column's maximum.")
 
 
 def _row_of(cell: Result, side: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import supported
 from byteways.explain.claims.wording import difference_text
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Table, TableColumn, figures, tabulated
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part, Result, group_by
@@ -21,8 +21,8 @@ from byteways.explain.subjects.ranks import (
     as_osu,
     gb_figure,
     library,
+    marked,
     memory,
-    note_of,
     settings,
     versions,
 )
@@ -42,7 +42,7 @@ def pairs_at_once(results: Iterable[Result]) -> list[Result]:
 
 def per_second(cell: Result) -> Part:
     """Returns the messages per second of all pairs together, with the value's interval."""
-    size = cell.record.size_bytes
+    size = cell.size_bytes
     return Part(cell.value / size, cell.low / size, cell.high / size)
 
 
@@ -69,14 +69,16 @@ def _tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
 
 def _table(title: str, members: Sequence[Result], figure: Callable[[Result], str]) -> Table:
     counts = sorted({ranks_of(cell) for cell in members})
-    at = {(cell.record.size_bytes, ranks_of(cell)): cell for cell in members}
-    rows = [
-        (format_size(size), *(figure(cell) if (cell := at.get((size, count))) else "" for count in counts))
-        for size in sorted({size for size, _ in at})
-    ]
-    headings = ("size", *(_pairs(count // 2) for count in counts))
-    note = note_of(rows, AS_OSU * as_osu(members), versions(members))
-    return Table(title, headings, tuple(rows), tuple(range(len(headings))), (note,))
+    at = {(cell.size_bytes, ranks_of(cell)): cell for cell in members}
+
+    def column(count: int) -> TableColumn[int]:
+        return figures(
+            _pairs(count // 2), lambda size: figure(at[size, count]) if (size, count) in at else ""
+        )
+
+    columns = (figures("size", format_size), *map(column, counts))
+    table = tabulated(title, columns, sorted({size for size, _ in at}))
+    return marked(table, AS_OSU * as_osu(members), versions(members))
 
 
 def _pairs(count: int) -> str:
@@ -95,8 +97,8 @@ def _supported(cell: Result) -> str:
 def message_rate(index: Index) -> Iterator[Finding]:
     """Reports the rate of the smallest messages by most pairs, beside that of one pair."""
     for members in group_by(pairs_at_once(index.between_ranks), _alike).values():
-        size = min(cell.record.size_bytes for cell in members)
-        smallest = {ranks_of(cell): cell for cell in members if cell.record.size_bytes == size}
+        size = min(cell.size_bytes for cell in members)
+        smallest = {ranks_of(cell): cell for cell in members if cell.size_bytes == size}
         most = smallest[max(smallest)]
         pairs = ranks_of(most) // 2
         title = (
@@ -112,9 +114,7 @@ def message_rate(index: Index) -> Iterator[Finding]:
         claims: list[Claim] = []
         if alone is not None and alone is not most:
             names = _pairs(pairs), "one pair"
-            claim = compare(
-                most, alone, kind=MULTI_PAIR, match=lambda cell: cell.record.size_bytes, names=names
-            )
+            claim = compare(most, alone, kind=MULTI_PAIR, match=lambda cell: cell.size_bytes, names=names)
             title += f"; compared with one pair: {difference_text(claim)}"
             detail += f". One pair alone: {_supported(alone)} million"
             results.append(alone)

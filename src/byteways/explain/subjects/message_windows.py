@@ -30,7 +30,7 @@ def window_gain(index: Index) -> Iterator[Finding]:
         single_direction(index), lambda cell: (library(cell), where(index, cell), *setting_of(cell))
     )
     for members in places.values():
-        alike = group_by(members, lambda cell: (cell.record.size_bytes, window(cell)))
+        alike = group_by(members, lambda cell: (cell.size_bytes, window(cell)))
         sizes = dict.fromkeys(size for size, _ in alike)
         pairs = {size: sides for size in sizes if (sides := _windows(alike, size)) is not None}
         if pairs:

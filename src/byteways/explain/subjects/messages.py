@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from byteways.explain.claims.claim import TIE
 from byteways.explain.claims.compare import compare
@@ -12,7 +13,7 @@ from byteways.explain.claims.phrases import rate, sentence, span, time_said
 from byteways.explain.claims.wording import difference, tie
 from byteways.explain.display.chart import Chart, Series
 from byteways.explain.display.curves import rates_over_size, result_point
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Table, TableColumn, figures, tabulated
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
@@ -30,8 +31,8 @@ from byteways.explain.subjects.ranks import (
     as_osu,
     gb_figure,
     library,
+    marked,
     memory,
-    note_of,
     settings,
     us_figure,
     versions,
@@ -92,7 +93,7 @@ def one_way_time(result: Result | ResultGroup) -> Part:
     first = result.cells[0] if isinstance(result, ResultGroup) else result
     if is_latency(first):
         return half(result)
-    size = first.record.size_bytes * 1e9
+    size = first.size_bytes * 1e9
     return Part(size / result.value, size / result.high, size / result.low)
 
 
@@ -197,18 +198,39 @@ def _tables(title: str, members: Sequence[Result]) -> Iterator[Table]:
     windows = group_by(rates, lambda cell: cell.record.options.get(WINDOW.name))
     default = windows.pop(None, [])
     if default or not rates:
-        sizes = {cell.record.size_bytes for cell in (*default, *latency)}
+        sizes = {cell.size_bytes for cell in (*default, *latency)}
         text = f"{title}, default window" if any(map(_has_windows, default)) else title
         yield _table(text, sizes, (*default, *latency))
     for asked, group in sorted(windows.items(), key=lambda item: int(item[0] or 0)):
-        sizes = {cell.record.size_bytes for cell in group}
+        sizes = {cell.size_bytes for cell in group}
         yield _table(f"{title}, window of {asked}", sizes, (*group, *latency))
 
 
+class _MessagesOfSize(NamedTuple):
+    """The messages of one size: a single one, and those in a window in one and in both directions."""
+
+    size_bytes: int
+    single: ResultGroup | None
+    there: ResultGroup | None
+    both: ResultGroup | None
+    in_flight: tuple[str, ...]
+
+
+def _single_latency(row: _MessagesOfSize) -> str:
+    return us_figure(one_way_time(row.single), row.single) if row.single else ""
+
+
 def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Table:
-    rows: list[tuple[str, ...]] = []
-    windows = any(map(_has_windows, members))
-    by_size = group_by(members, lambda cell: cell.record.size_bytes)
+    columns: list[TableColumn[_MessagesOfSize]] = [
+        figures("size", lambda row: format_size(row.size_bytes)),
+        figures("latency, µs", _single_latency),
+        figures("unidirectional, GB/s", lambda row: gb_figure(row.there) if row.there else ""),
+        figures("bidirectional, GB/s", lambda row: gb_figure(row.both) if row.both else ""),
+    ]
+    if any(map(_has_windows, members)):
+        columns.append(figures("messages in a window", lambda row: ", ".join(row.in_flight)))
+    by_size = group_by(members, lambda cell: cell.size_bytes)
+    rows = []
     for size in sorted(sizes):
         of = group_by(by_size[size], lambda cell: (is_latency(cell), cell.record.pattern))
         trips, there, both = (
@@ -217,21 +239,9 @@ def _table(title: str, sizes: Iterable[int], members: Sequence[Result]) -> Table
         )
         single = there if trips is None and there and all(map(is_single, there.cells)) else trips
         rates = [cell for cell in by_size[size] if not is_latency(cell)]
-        in_flight = dict.fromkeys(str(asked) for cell in rates if (asked := window(cell)) is not None)
-        rows.append(
-            (
-                format_size(size),
-                us_figure(one_way_time(single), single) if single else "",
-                gb_figure(there) if there else "",
-                gb_figure(both) if both else "",
-                ", ".join(in_flight),
-            )
-        )
-    headings = ("size", "latency, µs", "unidirectional, GB/s", "bidirectional, GB/s", "messages in a window")
-    shown = len(headings) if windows else len(headings) - 1
-    rows = [row[:shown] for row in rows]
-    note = note_of(rows, AS_OSU * as_osu(members), versions(members))
-    return Table(title, headings[:shown], tuple(rows), tuple(range(shown)), (note,))
+        in_flight = tuple(dict.fromkeys(str(asked) for cell in rates if (asked := window(cell)) is not None))
+        rows.append(_MessagesOfSize(size, single, there, both, in_flight))
+    return marked(tabulated(title, columns, rows), AS_OSU * as_osu(members), versions(members))
 
 
 def _charts(title: str, members: Sequence[Result], plain: Sequence[Result]) -> list[Chart]:
@@ -240,7 +250,7 @@ def _charts(title: str, members: Sequence[Result], plain: Sequence[Result]) -> l
     lines = []
     rates.sort(key=lambda cell: (cell.record.pattern != "unidirectional", WINDOW.name in cell.record.options))
     for label, group in group_by([*rates, *plain], _label).items():
-        sizes = group_by(group, lambda cell: cell.record.size_bytes)
+        sizes = group_by(group, lambda cell: cell.size_bytes)
         points = tuple(result_point(size, pool(cells)) for size, cells in sorted(sizes.items()))
         lines += [Series(label, points)] if len(points) > 1 else []
     if not any(between_ranks(cell) for cell in members) or not lines:
@@ -284,8 +294,8 @@ def latency(index: Index) -> Iterator[Finding]:
     """Reports the latency of the smallest message for each link class and memory."""
     trips = [cell for cell in messages(index.between_ranks) if is_single(cell) and _is_one_way(cell)]
     for group in _alike(index, trips).values():
-        size = min(cell.record.size_bytes for cell in group)
-        smallest = pool([cell for cell in group if cell.record.size_bytes == size])
+        size = min(cell.size_bytes for cell in group)
+        smallest = pool([cell for cell in group if cell.size_bytes == size])
         first = smallest.cells[0]
         lead = lead_of(index, first, trips)
         time = time_said(one_way_time(smallest))
@@ -327,7 +337,7 @@ def _with(cell: Result) -> str:
 
 
 def _by_size(cells: Sequence[Result]) -> dict[int, ResultGroup]:
-    sizes = group_by(cells, lambda cell: cell.record.size_bytes)
+    sizes = group_by(cells, lambda cell: cell.size_bytes)
     return {size: pool(members) for size, members in sorted(sizes.items())}
 
 
@@ -370,13 +380,11 @@ def compared_with_copy(index: Index) -> Iterator[Finding]:
             for cell in _plain(index.ranked, alike)
             if cell.record.interface in PLAIN and not settings(cell) and cell.stays
         ]
-        common = {cell.record.size_bytes for cell in alike} & {cell.record.size_bytes for cell in copies}
+        common = {cell.size_bytes for cell in alike} & {cell.size_bytes for cell in copies}
         if not common:
             continue
         size = max(common)
-        ways = group_by(
-            [cell for cell in copies if cell.record.size_bytes == size], lambda cell: cell.variant
-        )
+        ways = group_by([cell for cell in copies if cell.size_bytes == size], lambda cell: cell.variant)
         rising = sorted(map(pool, ways.values()), key=lambda group: group.value)
         fastest = {group.cells[0].record.interface: group for group in rising}
         plain = sorted(fastest.values(), key=lambda group: -group.value)

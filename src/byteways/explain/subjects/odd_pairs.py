@@ -58,7 +58,7 @@ class Groups:
 
     @property
     def size_bytes(self) -> int:
-        return self.slow.cells[0].record.size_bytes
+        return self.slow.cells[0].size_bytes
 
     @property
     def outliers(self) -> bool:
@@ -126,7 +126,7 @@ class _Class:
 def _classes(index: Index) -> list[_Class]:
     alike = group_by(
         index.singles,
-        lambda cell: (cell.variant, cell.record.size_bytes, kind(cell), index.link_class(cell)),
+        lambda cell: (cell.variant, cell.size_bytes, kind(cell), index.link_class(cell)),
     )
     return [
         _Class(tuple(members), members[0].source.device != members[0].destination.device)

@@ -13,7 +13,7 @@ from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import fastest_by_size, longer
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, TableColumn, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
@@ -23,7 +23,7 @@ from byteways.plan.interfaces import INTERFACES, moves_pages
 from byteways.plan.memory import is_managed
 from byteways.plan.reasons import PAGES_LAND_ELSEWHERE
 from byteways.topology.model import Topology
-from byteways.units import format_bandwidth, format_size
+from byteways.units import bandwidth_number, format_bandwidth, format_size
 
 PREFETCH, ON_DEMAND, ZERO_COPY = "prefetch", "on demand", "zero-copy"
 #: The methods, in table order.
@@ -99,12 +99,12 @@ def compared(topology: Topology, results: Sequence[Result]) -> list[Compared]:
     ways = {id(cell): way for cell in singles if (way := way_of(cell)) is not None}
     moving = [cell for cell in singles if id(cell) in ways]
     plain = [cell for cell in singles if cell.stays and cell.record.interface not in WITH_OWN_TABLES]
-    plain_by_size = group_by(plain, lambda cell: cell.record.size_bytes)
+    plain_by_size = group_by(plain, lambda cell: cell.size_bytes)
     places = group_by(moving, lambda cell: (kind(cell), link_class(topology, cell)))
     answer = []
     for (pair, class_name), members in places.items():
         paths = {cell.record.path for cell in members}
-        by_size = group_by(members, lambda cell: cell.record.size_bytes)
+        by_size = group_by(members, lambda cell: cell.size_bytes)
         for size in sorted(by_size):
             by_way = group_by(by_size[size], lambda cell: ways[id(cell)])
             settled = [cell for cell in plain_by_size.get(size, ()) if cell.record.path in paths]
@@ -158,41 +158,35 @@ def _figure(group: ResultGroup | None) -> str:
     if group is None:
         return MISSING_SIGN
     doubted = any(cell.doubts for cell in group.cells)
-    return format_bandwidth(group.value).removesuffix(" GB/s") + "*" * doubted
+    return bandwidth_number(group.value) + "*" * doubted
 
 
 def _table(sizes: Sequence[Compared]) -> Table:
-    rows = [
-        (
-            format_size(size.size_bytes),
-            *(_figure(size.ways.get(name)) for name in MIGRATION_METHODS),
-            _figure(size.explicit),
-            size.explicit.cells[0].record.interface if size.explicit else MISSING_SIGN,
-            f"{size.slow_down.effect:.3g}" if size.slow_down and size.slow_down.pairs else MISSING_SIGN,
-            _moved(size),
-        )
-        for size in sizes
-    ]
-    headings = (
-        *("size", *(f"{name}, GB/s" for name in MIGRATION_METHODS), f"{EXPLICIT}, GB/s", "by"),
-        *("prefetch takes, times", "migrated on demand"),
+    def column(name: str) -> TableColumn[Compared]:
+        return figures(f"{name}, GB/s", lambda size: _figure(size.ways.get(name)))
+
+    columns: Columns[Compared] = (
+        figures("size", lambda size: format_size(size.size_bytes)),
+        *map(column, MIGRATION_METHODS),
+        figures(f"{EXPLICIT}, GB/s", lambda size: _figure(size.explicit)),
+        words("by", lambda size: size.explicit.cells[0].record.interface if size.explicit else MISSING_SIGN),
+        figures("prefetch takes, times", _slow_down),
+        figures("migrated on demand", _moved),
     )
-    columns = [index for index in range(len(headings)) if any(row[index] != MISSING_SIGN for row in rows)]
+    shown = [column for column in columns if any(column.cell(size) != MISSING_SIGN for size in sizes)]
     note = "Median over " + ", ".join(dict.fromkeys(path for size in sizes for path in size.paths)) + "."
     groups = [group for size in sizes for group in (*size.ways.values(), size.explicit) if group is not None]
     doubts = sorted({word for group in groups for cell in group.cells for word in cell.doubts})
     if doubts:
         note += f" * {', '.join(doubts)}."
-    if any(row[-1] == UNKNOWN_METHOD for row in rows):
+    if any(_moved(size) == UNKNOWN_METHOD for size in sizes):
         note += " Whether touched pages migrated is unknown: 'on demand' is the requested mode."
-    words = headings.index("by")
-    return Table(
-        _title(sizes[0]),
-        tuple(headings[index] for index in columns),
-        tuple(tuple(row[index] for index in columns) for row in rows),
-        tuple(place for place, index in enumerate(columns) if index != words),
-        (note,),
-    )
+    return tabulated(_title(sizes[0]), shown, sizes, note)
+
+
+def _slow_down(size: Compared) -> str:
+    claim = size.slow_down
+    return f"{claim.effect:.3g}" if claim and claim.pairs else MISSING_SIGN
 
 
 def _moved(row: Compared) -> str:

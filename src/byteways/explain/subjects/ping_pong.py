@@ -10,7 +10,7 @@ from byteways.explain.claims.compare import compare
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.wording import longer_by, no_difference
-from byteways.explain.display.table import Table, shaded
+from byteways.explain.display.table import Columns, Table, figures, shaded, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import count, listed
 from byteways.explain.results.index import Index
@@ -62,7 +62,7 @@ def _gpus(cell: Result) -> int:
 
 def sides(cell: Result) -> tuple[str, str]:
     """Returns executor and partner."""
-    return cell.record.executor, cell.record.flows[0]["partner"]
+    return cell.record.executor, str(cell.case.flows[0].partner)
 
 
 def way(cell: Result) -> str:
@@ -137,15 +137,16 @@ def _matrix(
 
 
 def _pairs(members: Sequence[Result]) -> Table:
-    rows = []
-    for cell in members:
-        executor, partner = sides(cell)
-        words = dict.fromkeys(map(str, (cell.source, cell.destination)))
-        rows.append(
-            (executor, partner, " and ".join(words), format_time(_half(cell)), format_time(cell.value))
-        )
-    headings = ("begins", "answers", "words in", "one way", "round trip")
-    return Table("With CPUs", headings, tuple(rows), (3, 4))
+    columns: Columns[Result] = (
+        words("begins", lambda cell: sides(cell)[0]),
+        words("answers", lambda cell: sides(cell)[1]),
+        words(
+            "words in", lambda cell: " and ".join(dict.fromkeys(map(str, (cell.source, cell.destination))))
+        ),
+        figures("one way", lambda cell: format_time(_half(cell))),
+        figures("round trip", lambda cell: format_time(cell.value)),
+    )
+    return tabulated("With CPUs", columns, members)
 
 
 def _cores(cell: Result) -> tuple[Core, Core]:
@@ -164,14 +165,16 @@ def _class(first: Core, second: Core, topology: Topology) -> str:
 
 def _classes(members: Sequence[Result], topology: Topology) -> Table:
     by_class = group_by(members, lambda cell: _class(*_cores(cell), topology))
-    rows = []
-    for name, pairs in sorted(by_class.items(), key=lambda item: median(map(_half, item[1]))):
-        halves = sorted(map(_half, pairs))
-        spread = (halves[0], median(halves), halves[-1])
-        rows.append((name, str(len(pairs)), *(format_time(value) for value in spread)))
-    headings = ("cores of", "pairs", "least", "median", "most")
+    ordered = sorted(by_class.items(), key=lambda item: median(map(_half, item[1])))
+    columns: Columns[tuple[str, Sequence[Result]]] = (
+        words("cores of", lambda row: row[0]),
+        figures("pairs", lambda row: str(len(row[1]))),
+        figures("least", lambda row: format_time(min(map(_half, row[1])))),
+        figures("median", lambda row: format_time(median(map(_half, row[1])))),
+        figures("most", lambda row: format_time(max(map(_half, row[1])))),
+    )
     note = "Cores that share a cache are assumed to have consecutive numbers."
-    return Table("Core to core, one way", headings, tuple(rows), (1, 2, 3, 4), (note,))
+    return tabulated("Core to core, one way", columns, ordered, note)
 
 
 def _core_matrix(members: Sequence[Result], voice: Voice) -> Table:

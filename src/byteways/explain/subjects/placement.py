@@ -33,7 +33,7 @@ def _of(index: Index, decision: Decision) -> Iterator[Finding]:
     alike = [
         cell
         for cell in index.of_kind(decision.place.kind)
-        if cell.variant == decision.variant and cell.record.size_bytes == decision.size_bytes
+        if cell.variant == decision.variant and cell.size_bytes == decision.size_bytes
     ]
     groups = group_by([cell for cell in alike if _gpu(cell)], lambda cell: by_nearest(cell, index.topology))
     if len(groups) < 2:

@@ -33,7 +33,7 @@ def predicted_sums(cases: Sequence[Together]) -> Iterator[Chart]:
         Series("reached", of_rows([_measured(case) for case, _ in worst]), "bars"),
         Series("predicted", of_rows([_foreseen(case) for case, _ in worst]), "points", INK, symbol="tick"),
     ]
-    sizes = sorted({case.cell.record.size_bytes for case, _ in worst})
+    sizes = sorted({case.cell.size_bytes for case, _ in worst})
     title = f"Predicted and reached sums, {', '.join(map(format_size, sizes))}"
     yield in_rows(title, CAPTION, Axis("GB/s in total"), rows, series)
 
@@ -41,10 +41,10 @@ def predicted_sums(cases: Sequence[Together]) -> Iterator[Chart]:
 def classes_of(cases: Sequence[Together]) -> list[list[Together]]:
     """Returns the cases at the largest size of each interface by class of pattern."""
     largest = {
-        interface: max(case.cell.record.size_bytes for case in members)
+        interface: max(case.cell.size_bytes for case in members)
         for interface, members in group_by(cases, lambda case: case.cell.record.interface).items()
     }
-    big = [case for case in cases if case.cell.record.size_bytes == largest[case.cell.record.interface]]
+    big = [case for case in cases if case.cell.size_bytes == largest[case.cell.record.interface]]
     return [members for _, members in sorted(group_by(big, _class).items())]
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from byteways.explain.claims.phrases import supported
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import device_order
 from byteways.explain.results.summary import Part, Result
-from byteways.explain.subjects.ranks import MARK, gb_figure, note_of, settings
-from byteways.plan.case import Buffer
+from byteways.explain.subjects.ranks import MARK, gb_figure, marked, settings
 from byteways.plan.interfaces import INTERFACES, is_scattered
 from byteways.plan.options import ACCESS_BYTES
 from byteways.units import format_size
@@ -20,10 +19,6 @@ INTRODUCTION = (
     "memory. An update reads and writes, and its bandwidth counts both."
 )
 NOTE = "Peaks are for sequential access; transactions move 32 or 64 bytes, so smaller accesses waste a part"
-HEADINGS = (
-    *("threads of, memory", "interface", "size", "access, B", "settings"),
-    *("GB/s", "of peak", "10⁹ accesses/s"),
-)
 
 
 def accesses_per_s(cell: Result) -> Part:
@@ -46,9 +41,7 @@ def topic(index: Index) -> Topic | None:
     ]
     if not cells:
         return None
-    rows = tuple(map(_row, sorted(cells, key=_order)))
-    note = note_of(rows, NOTE)
-    table = Table("Random access", HEADINGS, rows, (2, 3, 5, 6, 7), (note,))
+    table = marked(tabulated("Random access", _COLUMNS, sorted(cells, key=_order)), NOTE)
     return Topic("random-access", "Random access", INTRODUCTION, (table,))
 
 
@@ -59,19 +52,9 @@ def _order(cell: Result) -> tuple[object, ...]:
     return (*place, names.index(record.interface), access_bytes(cell), record.size_bytes)
 
 
-def _row(cell: Result) -> tuple[str, ...]:
+def _accesses(cell: Result) -> str:
     each = accesses_per_s(cell)
-    mark = MARK * bool(cell.warning_ids)
-    return (
-        _place(cell),
-        cell.record.interface,
-        format_size(cell.record.size_bytes),
-        str(access_bytes(cell)),
-        settings(cell, ACCESS_BYTES.name),
-        gb_figure(cell),
-        "" if cell.fraction is None else f"{100 * cell.fraction:.0f} %",
-        supported(each.value / 1e9, each.low / 1e9, each.high / 1e9) + mark,
-    )
+    return supported(each.value / 1e9, each.low / 1e9, each.high / 1e9) + MARK * bool(cell.warning_ids)
 
 
 def _place(cell: Result) -> str:
@@ -79,7 +62,19 @@ def _place(cell: Result) -> str:
     record, buffer = cell.record, cell.source
     warm = ", warm" if record.cache == "warm" else ""
     if record.pattern == "bidirectional":
-        devices = [Buffer.parse(str(flow["source"])).device for flow in record.flows]
+        devices = [flow.source.device for flow in cell.case.flows]
         return f"{' and '.join(devices)}, each other's {buffer.memory} memory{warm}"
     where = f"own {buffer.memory} memory" if buffer.device == record.executor else str(buffer)
     return f"{record.executor}, {where}{warm}"
+
+
+_COLUMNS: Columns[Result] = (
+    words("threads of, memory", _place),
+    words("interface", lambda cell: cell.record.interface),
+    figures("size", lambda cell: format_size(cell.size_bytes)),
+    figures("access, B", lambda cell: str(access_bytes(cell))),
+    words("settings", lambda cell: settings(cell, ACCESS_BYTES.name)),
+    figures("GB/s", gb_figure),
+    figures("of peak", lambda cell: "" if cell.fraction is None else f"{100 * cell.fraction:.0f} %"),
+    figures("10⁹ accesses/s", _accesses),
+)

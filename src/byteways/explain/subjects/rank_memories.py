@@ -13,6 +13,7 @@ from byteways.units import format_size
 
 #: Fewest kinds of memory at each end: fewer are columns of the tables of messages.
 LEAST_KINDS = 2
+SIDES = ("source", "destination")
 
 #: Cells by (memory of the sender, of the receiver), each written `gpu0 device`.
 Memories = Mapping[tuple[str, str], Result]
@@ -26,7 +27,7 @@ def matrices(cells: Iterable[Result]) -> Iterator[Table]:
     plain = [cell for cell in cells if cell.record.pattern == "unidirectional"]
     for members in group_by(plain, _alike).values():
         is_latency = metric_of(members[0].record.interface) == "latency"
-        sizes = group_by(members, lambda cell: cell.record.size_bytes)
+        sizes = group_by(members, lambda cell: cell.size_bytes)
         for size in sorted(sizes)[: 1 if is_latency else None]:
             if pairs := _pairs(sizes[size]):
                 yield from _tables(pairs, format_size(size), is_latency)
@@ -57,14 +58,15 @@ def _tables(pairs: Memories, size: str, is_latency: bool) -> Iterator[Table]:
     cache = "warm" if first.record.cache == "warm" and not is_latency else ""
     how = ", ".join(part for part in (library(first), between, cache, settings(first)) if part)
     what, unit = ("latency", "µs") if is_latency else ("bandwidth", "GB/s")
-    senders, receivers = (sorted({pair[side] for pair in pairs}, key=_order) for side in (0, 1))
+    orders = {_end(cell, side): _order(cell, side) for cell in pairs.values() for side in SIDES}
+    senders, receivers = (sorted({pair[side] for pair in pairs}, key=orders.__getitem__) for side in (0, 1))
     missing = len(pairs) < len(senders) * len(receivers)
     gaps = "–: no result (skipped or failed: listed below)" if missing else ""
     title, notes = f"{how}: {what} by memory of sender and receiver at {size}", [versions([*pairs.values()])]
     yield from absolute_and_relative(title, unit, pairs, pairs, (senders, receivers), notes, gaps)
 
 
-def _order(end: str) -> tuple[str, int, str]:
+def _order(cell: Result, side: str) -> tuple[str, int, str]:
     """Sorts by device, then by memory in the order of the vocabulary."""
-    device, _, memory = end.partition(" ")
-    return device, MEMORIES.index(memory.partition("@")[0]), memory
+    buffer = cell.source if side == "source" else cell.destination
+    return buffer.device, MEMORIES.index(buffer.memory), buffer.first_touch or ""

@@ -25,7 +25,7 @@ def matrices(cells: Iterable[Result]) -> Iterator[Table]:
     """
     plain = [cell for cell in cells if cell.record.pattern == "unidirectional"]
     for members in group_by(plain, _alike).values():
-        sizes = group_by(members, lambda cell: cell.record.size_bytes)
+        sizes = group_by(members, lambda cell: cell.size_bytes)
         whole = {size: pairs for size, group in sizes.items() if (pairs := _all_pairs(group))}
         if not whole:
             continue

@@ -85,10 +85,7 @@ def memory(cell: Result) -> str:
 
 def settings(cell: Result, *excluded: str) -> str:
     """Returns options and variables of a case, except `excluded`, which tables show separately."""
-    options = (
-        option for option in cell.variant.options.split(" ") if option.partition("=")[0] not in excluded
-    )
-    return " ".join(option for option in (*options, cell.variant.environment) if option)
+    return " ".join((*cell.variant.options.without(*excluded).words(), *cell.variant.environment.words()))
 
 
 def gb_figure(result: Result | ResultGroup) -> str:
@@ -110,6 +107,11 @@ def plain_us(time_ns: float) -> str:
 def _mark(result: Result | ResultGroup) -> str:
     cells = result.cells if isinstance(result, ResultGroup) else (result,)
     return MARK * any(cell.warning_ids for cell in cells)
+
+
+def marked(table: Table, *notes: str) -> Table:
+    """Returns the table with these notes and the meaning of the mark (note_of)."""
+    return replace(table, notes=(note_of(table.rows, *notes),))
 
 
 def note_of(rows: Iterable[Sequence[str]], *notes: str) -> str:
@@ -157,4 +159,4 @@ def absolute_and_relative(
     )
     for name, cells, formatted, below in parts:
         table = shaded(name, "from \\ to", names, cells, formatted, share)
-        yield replace(table, notes=(note_of(table.rows, *below, gaps),))
+        yield marked(table, *below, gaps)

@@ -93,7 +93,7 @@ def route_tables(results: Sequence[Result]) -> list[Table]:
         )
     for (_, how, _), members in group_by(
         [cell for cell in cells if _cut(cell)],
-        lambda cell: (_line(cell), way_of(cell), cell.record.size_bytes),
+        lambda cell: (_line(cell), way_of(cell), cell.size_bytes),
     ).items():
         title = f"{members[0].record.path}, {how}, by the size of pieces and how many are in flight"
         grids.append(_by_pieces(title, members))
@@ -102,9 +102,9 @@ def route_tables(results: Sequence[Result]) -> list[Table]:
 
 def _by_size(title: str, members: Sequence[Result]) -> Table:
     ordered = sorted(members, key=lambda cell: (paths_in(cell), way_of(cell)))
-    sizes = sorted({cell.record.size_bytes for cell in members})
+    sizes = sorted({cell.size_bytes for cell in members})
     names = list(dict.fromkeys(map(way_of, ordered))), list(map(format_size, sizes))
-    at = ((way_of(cell), format_size(cell.record.size_bytes), cell) for cell in ordered)
+    at = ((way_of(cell), format_size(cell.size_bytes), cell) for cell in ordered)
     return grid_of(f"{title}, by number of paths", "paths \\ size", at, names)
 
 
@@ -128,22 +128,20 @@ def gains(results: Sequence[Result]) -> list[RouteGain]:
     """Returns, for each pair of ends with a direct path, the fastest split at the largest common size."""
     result = []
     for members in group_by([cell for cell in routed(results) if not _cut(cell)], _line).values():
-        straight = {cell.record.size_bytes: cell for cell in members if paths_in(cell) == 1}
+        straight = {cell.size_bytes: cell for cell in members if paths_in(cell) == 1}
         splits = group_by([cell for cell in members if paths_in(cell) > 1], way_of)
-        shared = [cell for group in splits.values() for cell in group if cell.record.size_bytes in straight]
+        shared = [cell for group in splits.values() for cell in group if cell.size_bytes in straight]
         if not shared:
             continue
-        largest = max(cell.record.size_bytes for cell in shared)
-        best = max(
-            (cell for cell in shared if cell.record.size_bytes == largest), key=lambda cell: cell.value
-        )
+        largest = max(cell.size_bytes for cell in shared)
+        best = max((cell for cell in shared if cell.size_bytes == largest), key=lambda cell: cell.value)
         pairs = [
-            (cell, straight[cell.record.size_bytes])
-            for cell in sorted(splits[way_of(best)], key=lambda cell: cell.record.size_bytes)
-            if cell.record.size_bytes in straight
+            (cell, straight[cell.size_bytes])
+            for cell in sorted(splits[way_of(best)], key=lambda cell: cell.size_bytes)
+            if cell.size_bytes in straight
         ]
         claims = [
-            (cell.record.size_bytes, compare(cell, alone, kind="split", ways=len(pairs) + 1))
+            (cell.size_bytes, compare(cell, alone, kind="split", ways=len(pairs) + 1))
             for cell, alone in pairs
         ]
         pays_from = None
@@ -181,7 +179,7 @@ def routes(index: Index) -> Iterator[Finding]:
 
 
 def _gained(index: Index, gain: RouteGain, others: list[RouteGain]) -> Finding:
-    size = format_size(gain.best.record.size_bytes)
+    size = format_size(gain.best.size_bytes)
     title = (
         f"{gain.path} over {_paths(gain)} reaches {rate(gain.best)} GB/s{of_peak(gain.best)} at {size}, "
         f"{faster(gain.claim)} the same copies over the direct path ({rate(gain.straight)})"
@@ -189,7 +187,7 @@ def _gained(index: Index, gain: RouteGain, others: list[RouteGain]) -> Finding:
     parts = gain.best.record.parts or {}
     shares = ", ".join(f"{path} {percent(part)}" for path, part in parts.items())
     detail = f"Interval {span(gain.best)} GB/s. Split so that all paths finish together: {shares}."
-    if gain.pays_from is not None and gain.pays_from != gain.best.record.size_bytes:
+    if gain.pays_from is not None and gain.pays_from != gain.best.size_bytes:
         detail += f" It pays off from {format_size(gain.pays_from)}."
     if gain.loses_at is not None:
         detail += f" It loses at {format_size(gain.loses_at)}."
@@ -211,7 +209,7 @@ def _faster_direct(index: Index, gain: RouteGain) -> tuple[Claim, Result] | None
         for cell in index.of_kind(kind(gain.best))
         if cell.stays
         and cell.record.interface != record.interface
-        and (cell.record.path, cell.record.size_bytes, cell.record.cache)
+        and (cell.record.path, cell.size_bytes, cell.record.cache)
         == (record.path, record.size_bytes, record.cache)
     ]
     if not ways:
@@ -222,7 +220,7 @@ def _faster_direct(index: Index, gain: RouteGain) -> tuple[Claim, Result] | None
 
 
 def _lost(gain: RouteGain, voice: Voice) -> Finding:
-    size = format_size(gain.best.record.size_bytes)
+    size = format_size(gain.best.size_bytes)
     title = (
         f"Relays do not pay off on {gain.path}: {_paths(gain)} reach {rate(gain.best)} GB/s at {size}, "
         f"{less(gain.claim)} than the direct path ({rate(gain.straight)})"
@@ -235,4 +233,4 @@ def _lost(gain: RouteGain, voice: Voice) -> Finding:
 
 
 def _paths(gain: RouteGain) -> str:
-    return f"{gain.paths} paths ({gain.via})" if gain.via.startswith("via") else f"{gain.paths} paths"
+    return f"{gain.paths} paths ({gain.via})" if "via" in gain.best.record.options else f"{gain.paths} paths"

@@ -11,13 +11,13 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate, span
 from byteways.explain.claims.wording import faster, wins
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, TableColumn, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.index import Index
 from byteways.explain.results.selection import PAIR_KINDS, kind
 from byteways.explain.results.summary import Result, group_by
 from byteways.plan.pitched_rows import DEFAULT_PITCH_BYTES, DEFAULT_STRIDED, DEFAULT_WIDTH_BYTES, moves_rows
-from byteways.units import format_bandwidth, format_size
+from byteways.units import bandwidth_number, format_size
 
 #: The work, by the side that has a pitch.
 WORK = {"source": "packing", "destination": "unpacking", "both": "a part of a matrix"}
@@ -95,7 +95,7 @@ def topic(index: Index) -> Topic | None:
     cells = strided(index.cells)
     if not cells:
         return None
-    ends = group_by(cells, lambda cell: (cell.record.source, cell.record.destination, cell.record.size_bytes))
+    ends = group_by(cells, lambda cell: (cell.record.source, cell.record.destination, cell.size_bytes))
     return Topic(
         "rows",
         "Pitched (2D) copies",
@@ -108,24 +108,34 @@ def topic(index: Index) -> Topic | None:
 def _table(members: Sequence[Result]) -> Table:
     record = members[0].record
     interfaces = sorted({cell.record.interface for cell in members})
-    rows, heat = [], []
     greatest = max(cell.value for cell in members)
     shapes = group_by(members, shape_of)
-    for shape in sorted(shapes, key=lambda each: (each.strided, each.width_bytes, each.pitch_bytes)):
-        best = {
-            name: max(cells, key=lambda cell: cell.value)
-            for name, cells in group_by(shapes[shape], lambda cell: cell.record.interface).items()
-        }
-        rows.append((*_named(shape), *(_figure(best.get(name)) for name in interfaces)))
-        heat.append((None, None, None, *(_share(best.get(name), greatest) for name in interfaces)))
-    return Table(
-        f"{record.source} > {record.destination}, {format_size(record.size_bytes)} of rows, GB/s",
-        ("work", "width", "pitch", *interfaces),
-        tuple(rows),
-        (1, 2, *range(3, 3 + len(interfaces))),
-        ("Rows are packed where width equals pitch.",),
-        tuple(heat),
+    best = [
+        (shape, {name: max(cells, key=_value) for name, cells in group_by(shapes[shape], _interface).items()})
+        for shape in sorted(shapes, key=lambda each: (each.strided, each.width_bytes, each.pitch_bytes))
+    ]
+
+    def column(name: str) -> TableColumn[tuple[ComparableRows, dict[str, Result]]]:
+        return figures(
+            name, lambda row: _figure(row[1].get(name)), lambda row: _share(row[1].get(name), greatest)
+        )
+
+    columns: Columns[tuple[ComparableRows, dict[str, Result]]] = (
+        words("work", lambda row: row[0].work),
+        figures("width", lambda row: format_size(row[0].width_bytes)),
+        figures("pitch", lambda row: format_size(row[0].pitch_bytes)),
+        *map(column, interfaces),
     )
+    title = f"{record.source} > {record.destination}, {format_size(record.size_bytes)} of rows, GB/s"
+    return tabulated(title, columns, best, "Rows are packed where width equals pitch.")
+
+
+def _value(cell: Result) -> float:
+    return cell.value
+
+
+def _interface(cell: Result) -> str:
+    return cell.record.interface
 
 
 def _named(shape: ComparableRows) -> tuple[str, str, str]:
@@ -133,7 +143,7 @@ def _named(shape: ComparableRows) -> tuple[str, str, str]:
 
 
 def _figure(cell: Result | None) -> str:
-    return "" if cell is None else format_bandwidth(cell.value).removesuffix(" GB/s")
+    return "" if cell is None else bandwidth_number(cell.value)
 
 
 def _share(cell: Result | None, greatest: float) -> float | None:

@@ -12,7 +12,7 @@ from byteways.explain.claims.phrases import percent, rate
 from byteways.explain.claims.wording import fills
 from byteways.explain.display.chart import Axis, Chart, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
@@ -20,6 +20,7 @@ from byteways.explain.results.selection import PAIR_KINDS, kind, variant
 from byteways.explain.results.summary import Result, group_by
 from byteways.explain.results.variants import Variant
 from byteways.plan.interfaces import counts_as_stream, metric_of
+from byteways.plan.option_set import OptionSet
 from byteways.topology.model import Topology, compute_units_name
 from byteways.units import format_size
 
@@ -118,15 +119,13 @@ def _curves(results: Iterable[Result]) -> Curves:
 
 def _curve(cell: Result) -> tuple[Variant, str, str, int, str]:
     record = cell.record
-    others = {name: value for name, value in record.options.items() if name != "blocks"}
-    options = " ".join(f"{name}={value}" for name, value in sorted(others.items()))
-    setting = replace(variant(cell), options=options)
+    setting = replace(variant(cell), options=OptionSet(record.options).without("blocks"))
     return (
         setting,
         record.path,
         record.executor,
         record.size_bytes,
-        str(record.flows[0].get("second_source")),
+        str(cell.case.flows[0].second_source),
     )
 
 
@@ -152,34 +151,32 @@ def topic(index: Index) -> Topic | None:
 
 
 def _table(curves: Sequence[Saturation]) -> Table:
-    headings = (
-        *("path", "interface", "size", "counts", "blocks to saturate", "GB/s there", "best, GB/s"),
-        *("at blocks", "multiprocessors", "share of multiprocessors"),
+    columns: Columns[Saturation] = (
+        words("path", lambda curve: curve.path),
+        words("interface", lambda curve: curve.variant.name),
+        figures("size", lambda curve: format_size(curve.size_bytes)),
+        words("counts", lambda curve: COUNT_NAMES[curve.read_write]),
+        figures(
+            "blocks to saturate",
+            lambda curve: str(curve.enough[0]) if curve.full else f"> {curve.points[-1][0]}",
+        ),
+        figures("GB/s there", lambda curve: f"{curve.enough[1].value / 1e9:.1f}"),
+        figures("best, GB/s", lambda curve: f"{curve.best[1].value / 1e9:.1f}"),
+        figures("at blocks", lambda curve: str(curve.best[0])),
+        figures("multiprocessors", lambda curve: str(curve.multiprocessors or "unknown")),
+        figures("share of multiprocessors", _taken),
     )
-    rows = tuple(_row(curve) for curve in curves)
     note = (
         "“>”: within 5 % of the maximum only at the largest number tried; more blocks may be faster. Share "
         "of multiprocessors: with one block per multiprocessor."
     )
-    return Table("Blocks within 5 % of the best", headings, rows, (2, 4, 5, 6, 7, 8, 9), (note,))
+    return tabulated("Blocks within 5 % of the best", columns, curves, note)
 
 
-def _row(curve: Saturation) -> tuple[str, ...]:
-    (enough, there), (at, best) = curve.enough, curve.best
-    processors = curve.multiprocessors
-    taken = f"{100 * min(1.0, enough / processors):.0f} %" if processors else "unknown"
-    return (
-        curve.path,
-        curve.variant.name,
-        format_size(curve.size_bytes),
-        COUNT_NAMES[curve.read_write],
-        str(enough) if curve.full else f"> {curve.points[-1][0]}",
-        f"{there.value / 1e9:.1f}",
-        f"{best.value / 1e9:.1f}",
-        str(at),
-        str(processors) if processors else "unknown",
-        taken,
-    )
+def _taken(curve: Saturation) -> str:
+    if not curve.multiprocessors:
+        return "unknown"
+    return f"{100 * min(1.0, curve.enough[0] / curve.multiprocessors):.0f} %"
 
 
 def _chart(path: str, size_bytes: int, read_write: bool, curves: Sequence[Saturation]) -> Chart:

@@ -12,7 +12,7 @@ from byteways.explain.claims.compare import moved
 from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.display.chart import Axis, Chart, Point, Series
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, TableColumn, figures, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.case_names import describe
 from byteways.explain.results.counting import count
@@ -122,24 +122,22 @@ def _said(cell: Result, value: float) -> str:
 def _table(series: Sequence[ChangeOverRounds]) -> Table | None:
     if not series:
         return None
-    rows = []
-    for change in series:
-        values = [figure(record) or 0.0 for record in change.records]
-        rows.append(
-            (
-                _named(change.cell.record),
-                format_size(change.cell.record.size_bytes),
-                str(len(values)),
-                _said(change.cell, change.first),
-                _said(change.cell, change.last),
-                f"{100 * change.relative:+.2f} %",
-                "yes" if change.settled else "no",
-                _said(change.cell, min(values)),
-                _said(change.cell, max(values)),
-            )
-        )
-    headings = ("case", "size", "rounds", "first third", "last third", "change", "settled", "least", "most")
-    return Table("All cases over the rounds", headings, tuple(rows), (1, 2, 3, 4, 5, 7, 8))
+    columns: Columns[ChangeOverRounds] = (
+        words("case", lambda change: _named(change.cell.record)),
+        figures("size", lambda change: format_size(change.cell.size_bytes)),
+        figures("rounds", lambda change: str(len(change.records))),
+        figures("first third", lambda change: _said(change.cell, change.first)),
+        figures("last third", lambda change: _said(change.cell, change.last)),
+        figures("change", lambda change: f"{100 * change.relative:+.2f} %"),
+        words("settled", lambda change: "yes" if change.settled else "no"),
+        figures("least", lambda change: _said(change.cell, min(_figures(change)))),
+        figures("most", lambda change: _said(change.cell, max(_figures(change)))),
+    )
+    return tabulated("All cases over the rounds", columns, series)
+
+
+def _figures(change: ChangeOverRounds) -> list[float]:
+    return [figure(record) or 0.0 for record in change.records]
 
 
 def _chart(series: Sequence[ChangeOverRounds], unit: str) -> Chart | None:
@@ -150,7 +148,7 @@ def _chart(series: Sequence[ChangeOverRounds], unit: str) -> Chart | None:
     values = Axis(label) if unit == "bandwidth" else Axis("time", unit="ns")
     lines = tuple(
         Series(
-            f"{_named(change.cell.record)}, {format_size(change.cell.record.size_bytes)}",
+            f"{_named(change.cell.record)}, {format_size(change.cell.size_bytes)}",
             tuple(
                 _point(time_s / 60, record, scale, change.cell)
                 for time_s, record in zip(change.times_s, change.records, strict=True)
@@ -179,30 +177,30 @@ def _health(records: Sequence[Record]) -> Table | None:
             readings.setdefault(device, []).extend(pair[side] for side in ("before", "after") if side in pair)
     if not readings:
         return None
-    rows = tuple((device, *_reading_cells(seen)) for device, seen in sorted(readings.items()))
-    headings = ("GPU", "SM clock, MHz", "memory clock, MHz", "temperature, °C", "power, W")
-    return Table(
-        "Health over the run",
-        (*headings, *COUNTERS.values()),
-        rows,
-        tuple(range(1, len(headings) + len(COUNTERS))),
-        ("Minimum to maximum of all readings between cases; for counters, the increment.",),
+
+    def counter(name: str) -> TableColumn[tuple[str, Sequence[Mapping[str, Any]]]]:
+        return figures(COUNTERS[name], lambda row: _increment(row[1], name))
+
+    columns: Columns[tuple[str, Sequence[Mapping[str, Any]]]] = (
+        words("GPU", lambda row: row[0]),
+        figures("SM clock, MHz", lambda row: _span(row[1], "sm_clock_mhz")),
+        figures("memory clock, MHz", lambda row: _span(row[1], "memory_clock_mhz")),
+        figures("temperature, °C", lambda row: _span(row[1], "temperature_c")),
+        figures("power, W", lambda row: _span(row[1], "power_mw", 1000)),
+        *map(counter, COUNTERS),
     )
+    note = "Minimum to maximum of all readings between cases; for counters, the increment."
+    return tabulated("Health over the run", columns, sorted(readings.items()), note)
 
 
-def _reading_cells(seen: Sequence[Mapping[str, Any]]) -> list[str]:
-    def told(name: str) -> list[float]:
-        return [reading[name] for reading in seen if (reading.get(name) or 0) > 0]
+def _span(seen: Sequence[Mapping[str, Any]], name: str, unit: float = 1) -> str:
+    values = [reading[name] / unit for reading in seen if (reading.get(name) or 0) > 0]
+    return f"{min(values):.0f} to {max(values):.0f}" if values else "unknown"
 
-    def span(values: Sequence[float]) -> str:
-        return f"{min(values):.0f} to {max(values):.0f}" if values else "unknown"
 
-    cells = [span(told(name)) for name in ("sm_clock_mhz", "memory_clock_mhz", "temperature_c")]
-    cells.append(span([value / 1000 for value in told("power_mw")]))
-    for name in COUNTERS:
-        counts = [value for reading in seen if (value := reading.get(name)) is not None]
-        cells.append(str(counts[-1] - counts[0]) if counts else "unknown")
-    return cells
+def _increment(seen: Sequence[Mapping[str, Any]], name: str) -> str:
+    counts = [value for reading in seen if (value := reading.get(name)) is not None]
+    return str(counts[-1] - counts[0]) if counts else "unknown"
 
 
 #: Maximum number of cases that a sentence names.

@@ -28,7 +28,7 @@ def direct(index: Index) -> Iterator[Finding]:
     for members in group_by(messages(index.between_ranks), lambda cell: _alike(index, cell)).values():
         pairs = {
             size: sides
-            for size, cells in group_by(members, lambda cell: cell.record.size_bytes).items()
+            for size, cells in group_by(members, lambda cell: cell.size_bytes).items()
             if len(sides := group_by(cells, lambda cell: cell.record.options.get(STAGING.name))) == 2
         }
         if pairs:

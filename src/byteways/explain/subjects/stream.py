@@ -10,7 +10,7 @@ from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import gb, of_peak, rate
 from byteways.explain.display.chart import Axis, Chart, ReferenceLine, Series
 from byteways.explain.display.curves import result_point
-from byteways.explain.display.table import Table, shaded
+from byteways.explain.display.table import Columns, Table, figures, shaded, tabulated, words
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
@@ -82,10 +82,7 @@ def streams(results: Iterable[Result]) -> list[Result]:
 
 def arrays(cell: Result) -> tuple[Buffer, ...]:
     """Returns the buffers of the arrays: those read, then the one written."""
-    second = cell.record.flows[0].get("second_source")
-    if INTERFACES[cell.record.interface].sources < 2:
-        return (cell.source, cell.destination)
-    return (cell.source, Buffer.parse(second) if second else cell.source, cell.destination)
+    return cell.case.buffers_of(cell.case.flows[0])
 
 
 def place(cell: Result) -> str:
@@ -113,7 +110,7 @@ def scans(results: Iterable[Result]) -> list[Scan]:
     made = []
     for name in places:
         for kernel in KERNELS:
-            members = sorted(grouped.get((name, kernel), []), key=lambda cell: cell.record.size_bytes)
+            members = sorted(grouped.get((name, kernel), []), key=lambda cell: cell.size_bytes)
             if members:
                 made.append(Scan(kernel, name, tuple(members)))
     return made
@@ -128,7 +125,7 @@ def thread_maps(results: Iterable[Result]) -> list[ThreadMap]:
     ]
     made = []
     for (name, kernel), members in group_by(swept, lambda cell: (place(cell), cell.record.interface)).items():
-        at = {(int(cell.record.options["threads"]), cell.record.size_bytes): cell for cell in members}
+        at = {(int(cell.record.options["threads"]), cell.size_bytes): cell for cell in members}
         threads = tuple(sorted({count for count, _ in at}))
         if len(threads) > 1:
             made.append(ThreadMap(kernel, name, threads, tuple(sorted({size for _, size in at})), at))
@@ -162,37 +159,36 @@ def topic(index: Index) -> Topic | None:
 
 
 def _both_counts(made: Sequence[Scan]) -> Table:
-    headings = (
-        *("threads of, arrays", "kernel", "size", "read + write, GB/s", "of peak"),
-        *("one direction, GB/s", "between devices: read, GB/s", "written, GB/s", "maximum, GB/s", "at size"),
+    columns: Columns[Scan] = (
+        words("threads of, arrays", lambda scan: scan.place),
+        words("kernel", lambda scan: scan.interface),
+        figures("size", lambda scan: format_size(scan.largest.record.size_bytes)),
+        figures("read + write, GB/s", lambda scan: _gb(scan.largest.value)),
+        figures("of peak", _of_peak),
+        figures("one direction, GB/s", lambda scan: _other(scan, "per-direction", "bytes_per_s")),
+        figures(
+            "between devices: read, GB/s", lambda scan: _other(scan, "between-agents", "read_bytes_per_s")
+        ),
+        figures("written, GB/s", lambda scan: _other(scan, "between-agents", "written_bytes_per_s")),
+        figures("maximum, GB/s", lambda scan: _gb(scan.best.value)),
+        figures("at size", lambda scan: format_size(scan.best.record.size_bytes)),
     )
     note = (
         "At the largest size; the last two columns give the maximum over all sizes (read + write). Peaks "
         "are nominal and use the same count."
     )
-    rows = tuple(_row(scan) for scan in made)
-    return Table("Bandwidth, both ways of counting", headings, rows, (2, 3, 4, 5, 6, 7, 8, 9), (note,))
+    return tabulated("Bandwidth, both ways of counting", columns, made, note)
 
 
-def _row(scan: Scan) -> tuple[str, ...]:
-    cell, best = scan.largest, scan.best
-    counts, rates = other_count(cell)
+def _of_peak(scan: Scan) -> str:
+    fraction = scan.largest.fraction
+    return "" if fraction is None else f"{100 * fraction:.0f} %"
 
-    def beside(wanted: str, name: str) -> str:
-        return _gb(rates[name]) if counts == wanted and name in rates else ""
 
-    return (
-        scan.place,
-        scan.interface,
-        format_size(cell.record.size_bytes),
-        _gb(cell.value),
-        "" if cell.fraction is None else f"{100 * cell.fraction:.0f} %",
-        beside("per-direction", "bytes_per_s"),
-        beside("between-agents", "read_bytes_per_s"),
-        beside("between-agents", "written_bytes_per_s"),
-        _gb(best.value),
-        format_size(best.record.size_bytes),
-    )
+def _other(scan: Scan, wanted: str, name: str) -> str:
+    """Returns a rate of the other count; '' if the case does not count so."""
+    counts, rates = other_count(scan.largest)
+    return _gb(rates[name]) if counts == wanted and name in rates else ""
 
 
 def _gb(bytes_per_s: float) -> str:
@@ -224,7 +220,7 @@ def _shade(part: float, least: float) -> float:
 
 def _chart(name: str, made: Sequence[Scan], *, logarithmic: bool) -> Chart:
     lines = tuple(
-        Series(scan.interface, tuple(result_point(cell.record.size_bytes, cell) for cell in scan.cells))
+        Series(scan.interface, tuple(result_point(cell.size_bytes, cell) for cell in scan.cells))
         for scan in made
     )
     first = max(made, key=lambda scan: scan.best.value)
@@ -232,12 +228,12 @@ def _chart(name: str, made: Sequence[Scan], *, logarithmic: bool) -> Chart:
     kind = "logarithmic" if logarithmic else "linear"
     return Chart(
         f"STREAM: {name}, {kind}",
-        f"The dotted lines mark the maximum: {greatest} at {format_size(first.best.record.size_bytes)}.",
+        f"The dotted lines mark the maximum: {greatest} at {format_size(first.best.size_bytes)}.",
         Axis("size of one array", "log", "bytes"),
         Axis("GB/s, read + write", "log" if logarithmic else "linear"),
         lines,
         levels=(ReferenceLine(f"maximum {greatest}", first.best.value / 1e9),),
-        marks=(ReferenceLine("maximum", first.best.record.size_bytes),),
+        marks=(ReferenceLine("maximum", first.best.size_bytes),),
     )
 
 
@@ -277,7 +273,7 @@ def _of_one_size(group: list[Scan]) -> list[Result]:
 
     Mixing sizes could compare a cached array with one in memory.
     """
-    by_size = [{cell.record.size_bytes: cell for cell in scan.cells} for scan in group]
+    by_size = [{cell.size_bytes: cell for cell in scan.cells} for scan in group]
     common = set.intersection(*({*sizes} for sizes in by_size))
     size = max(common or {size for sizes in by_size for size in sizes})
     return [sizes[size] for sizes in by_size if size in sizes]
@@ -288,7 +284,7 @@ def _stream(group: list[Scan], priority: Priority) -> Finding:
     speeds = [f"{cell.record.interface} {rate(cell)}{of_peak(cell)}" for cell in cells]
     title = f"STREAM on {group[0].place}: {listed(speeds)} GB/s, read and write counted"
     counts, rates = other_count(cells[0])
-    sizes = listed(list(dict.fromkeys(format_size(cell.record.size_bytes) for cell in cells)))
+    sizes = listed(list(dict.fromkeys(format_size(cell.size_bytes) for cell in cells)))
     detail = f"Arrays of {sizes}."
     if counts == "per-direction":
         detail += f" {cells[0].record.interface} moves {gb(rates['bytes_per_s'])} GB/s in one direction."

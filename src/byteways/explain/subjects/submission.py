@@ -13,7 +13,7 @@ from byteways.explain.claims.finding import Finding, finding
 from byteways.explain.claims.importance import Priority
 from byteways.explain.claims.phrases import rate
 from byteways.explain.claims.wording import best_by_calls, faster, no_difference, slower
-from byteways.explain.display.table import Table
+from byteways.explain.display.table import Columns, Table, TableColumn, figures, tabulated
 from byteways.explain.display.topic import Topic
 from byteways.explain.results.counting import listed
 from byteways.explain.results.index import Index
@@ -21,7 +21,7 @@ from byteways.explain.results.selection import PAIR_KINDS, kind
 from byteways.explain.results.summary import Result, group_by
 from byteways.plan.block_layout import moves_blocks
 from byteways.plan.options import SUBMIT
-from byteways.units import format_bandwidth, format_size, short_time, three_digits
+from byteways.units import bandwidth_number, format_size, short_time, three_digits
 
 SUBMISSION_METHODS = ("calls", "graph", "batch")
 
@@ -59,7 +59,7 @@ def submissions(results: Sequence[Result]) -> list[Submission]:
     alike = group_by(chosen, _alike)
     made = []
     for members in alike.values():
-        by_size = group_by(members, lambda cell: cell.record.size_bytes)
+        by_size = group_by(members, lambda cell: cell.size_bytes)
         sizes = [
             (size, {str(cell.record.options["submit"]): cell for cell in by_size[size]})
             for size in sorted(by_size)
@@ -96,28 +96,30 @@ def topic(index: Index) -> Topic | None:
     )
 
 
+#: A size, and its results by method.
+_SubmittedSize = tuple[int, dict[str, Result]]
+
+
 def _table(case: Submission) -> Table:
     record, ways = case.first.record, case.ways
     method = case.first.variant.without_option(SUBMIT.name).named(memory=False)
-    rows = [
-        (
-            format_size(size),
-            *(_rate(at.get(way)) for way in ways),
-            *(_host_ns(at.get(way)) for way in ways),
-        )
-        for size, at in case.sizes
-    ]
-    headings = ("size", *(f"{way}, GB/s" for way in ways), *(f"{way}, host ns" for way in ways))
-    return Table(
-        f"{method}, {record.source} > {record.destination}",
-        headings,
-        tuple(rows),
-        tuple(range(len(headings))),
+
+    def rates(way: str) -> TableColumn[_SubmittedSize]:
+        return figures(f"{way}, GB/s", lambda row: _rate(row[1].get(way)))
+
+    def host_times(way: str) -> TableColumn[_SubmittedSize]:
+        return figures(f"{way}, host ns", lambda row: _host_ns(row[1].get(way)))
+
+    columns: Columns[_SubmittedSize] = (
+        figures("size", lambda row: format_size(row[0])),
+        *map(rates, ways),
+        *map(host_times, ways),
     )
+    return tabulated(f"{method}, {record.source} > {record.destination}", columns, case.sizes)
 
 
 def _rate(cell: Result | None) -> str:
-    return "" if cell is None else format_bandwidth(cell.value).removesuffix(" GB/s")
+    return "" if cell is None else bandwidth_number(cell.value)
 
 
 def _host_ns(cell: Result | None) -> str:

@@ -130,7 +130,7 @@ def read_against_write(index: Index) -> Iterator[Finding]:
 def _both_accesses(members: Sequence[Result]) -> Iterator[tuple[Claim, ResultGroup, ResultGroup, int]]:
     """Yields read versus write for interfaces and link classes on which they differ."""
     size = broadest_size(members)
-    of_size = [cell for cell in members if cell.record.size_bytes == size]
+    of_size = [cell for cell in members if cell.size_bytes == size]
     groups = {variant: pool(cells) for variant, cells in group_by(of_size, lambda cell: cell.variant).items()}
     top = max(group.value for group in groups.values())
     for variant, read in groups.items():
@@ -156,9 +156,9 @@ def to_and_from_host(index: Index) -> Iterator[Finding]:
     for (variant, _), members in group_by(
         pairs, lambda pair: (pair[0].variant, index.link_class(pair[0]))
     ).items():
-        size = max(cell.record.size_bytes for cell, _ in members)
-        there = pool([cell for cell, _ in members if cell.record.size_bytes == size])
-        home = pool([cell for _, cell in members if cell.record.size_bytes == size])
+        size = max(cell.size_bytes for cell, _ in members)
+        there = pool([cell for cell, _ in members if cell.size_bytes == size])
+        home = pool([cell for _, cell in members if cell.size_bytes == size])
         names = "to the GPU", "to the host"
         claim = compare(there, home, kind="direction", match=_ends, names=names, ways=len(pairs))
         compared.append((claim, variant, there, home, size))
@@ -194,7 +194,7 @@ def _ends(cell: Result) -> tuple[str, ...]:
 
 
 def _forward(cell: Result) -> tuple[object, ...]:
-    return cell.variant, cell.record.size_bytes, cell.source.device, cell.destination.device
+    return cell.variant, cell.size_bytes, cell.source.device, cell.destination.device
 
 
 def _turned(cell: Result) -> tuple[object, ...]:
@@ -202,7 +202,7 @@ def _turned(cell: Result) -> tuple[object, ...]:
     variant = cell.variant
     access = {"read": "write", "write": "read"}.get(variant.access, variant.access)
     turned = replace(variant, source=variant.destination, destination=variant.source, access=access)
-    return turned, cell.record.size_bytes, cell.destination.device, cell.source.device
+    return turned, cell.size_bytes, cell.destination.device, cell.source.device
 
 
 def _by_size(size_bytes: int, large: Priority, small: Priority) -> Priority:

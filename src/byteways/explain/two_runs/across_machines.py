@@ -7,7 +7,7 @@ interface reaches.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -36,7 +36,7 @@ class MachinesRow:
     def to_json(self) -> dict[str, Any]:
         return {
             "between": PAIR_KINDS[self.between],
-            "variant": asdict(self.variant),
+            "variant": self.variant.to_json(),
             "size_bytes": self.size_bytes,
             "link_classes": [*self.classes],
             "peaks_bytes_per_s": [*self.peaks_bytes_per_s],
@@ -77,7 +77,7 @@ def _places(index: Index) -> _Places:
         for cell in unidirectional(index.quotable)
         if cell.peak and cell.stays and does_the_job(cell) and not cell.variant.environment
     ]
-    same = group_by(usable, lambda cell: (kind(cell), cell.variant, cell.record.size_bytes))
+    same = group_by(usable, lambda cell: (kind(cell), cell.variant, cell.size_bytes))
     return {
         key: {link_class: pool(some) for link_class, some in group_by(cells, index.link_class).items()}
         for key, cells in same.items()

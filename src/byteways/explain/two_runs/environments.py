@@ -12,6 +12,7 @@ from byteways.plan.legality.executors import libraries_of
 from byteways.record.libraries import RANK_LIBRARIES, version_of
 from byteways.record.record import Record
 from byteways.record.simulation_mark import model_of, voice_of
+from byteways.text import Sentence
 from byteways.topology.model import Topology
 
 
@@ -19,7 +20,7 @@ from byteways.topology.model import Topology
 class Difference:
     """One property in which two runs differ; '' where a run does not have it."""
 
-    what: str
+    what: Sentence
     first: str
     second: str
 
@@ -44,12 +45,17 @@ def between_machines(found: Iterable[Difference], first: Topology, second: Topol
     """Returns differences of unlike machines: their devices as a whole instead of each device and link."""
     parts = {*first.names(), *second.names()}
     names = {f"partition of {name}" for name in parts} | parts
-    kept = [one for one in found if one.what not in names and not one.what.startswith("link ")]
+    names |= {_link(link.a, link.b) for topology in (first, second) for link in topology.links}
+    kept = [one for one in found if one.what not in names]
     wholes = [
         Difference("machine", machine(first), machine(second)),
         Difference("CPUs", *map(_cpus, (first, second))),
     ]
     return [one for one in (*wholes, *kept) if one.first != one.second]
+
+
+def _link(a: str, b: str) -> str:
+    return f"link {a}-{b}"
 
 
 def _cpus(topology: Topology) -> str:
@@ -96,7 +102,7 @@ def _properties(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         else:
             yield device["name"], device["model"]
     for link in manifest["topology"].get("links", ()):
-        yield f"link {link['a']}-{link['b']}", str(link["link_class"])
+        yield _link(link["a"], link["b"]), str(link["link_class"])
     yield "kernel", str(host.get("kernel", ""))
     yield "operating system", str(host.get("os", ""))
     for name, library in told.items():

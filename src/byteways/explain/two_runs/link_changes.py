@@ -97,7 +97,7 @@ def _plain(pairs: Sequence[PairedCase], topology: Topology) -> Iterator[PairedCa
     ]
     for alike in group_by(single, lambda pair: kind(pair.first)).values():
         size = broadest_size([pair.first for pair in alike])
-        yield from (pair for pair in alike if pair.first.record.size_bytes == size)
+        yield from (pair for pair in alike if pair.first.size_bytes == size)
 
 
 def _crossed(topology: Topology, source: str, destination: str) -> Iterator[tuple[Link, str]]:

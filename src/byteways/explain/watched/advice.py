@@ -19,7 +19,8 @@ from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part
 from byteways.explain.watched.figures import Figures, interface_of
 from byteways.plan.memory import is_plain
-from byteways.plan.options import IN_PLACE, WINDOW
+from byteways.plan.option_set import OptionSet
+from byteways.plan.options import IN_PLACE, SUBMIT, WINDOW
 from byteways.record.simulation_mark import mark_of
 from byteways.watch.bins import Bin, Watched
 from byteways.watch.questions import is_in_place
@@ -48,8 +49,8 @@ CHANGES = {
 #: Bins below this share of the whole time of a program are not looked at, for one question takes some 60 ms.
 LEAST_BIN_SHARE = 1e-3
 #: Options that a program has for reasons of its own: messages at once, a sum in place of what was added.
-_IN_PLACE = f"{IN_PLACE.name}=yes"
-_OWN = (f"{WINDOW.name}=", _IN_PLACE)
+_OWN = (WINDOW.name, IN_PLACE.name)
+_IN_PLACE = OptionSet({IN_PLACE.name: "yes"})
 
 
 @dataclass(frozen=True)
@@ -203,9 +204,9 @@ def _change(each: Bin, best: Answer) -> str | None:
         return "setting"
     if not best.options and is_in_place(each):
         return "buffers"
-    if not best.options or best.options.startswith(_OWN):
+    if not (others := best.options.without(*_OWN)):
         return None
-    return "batch" if "submit=" in best.options else "method"
+    return "batch" if SUBMIT.name in others else "method"
 
 
 def _leads(each: Bin, best: Answer, change: str) -> bool:

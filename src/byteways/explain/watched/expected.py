@@ -20,9 +20,10 @@ from typing import Any
 from byteways.explain.results.index import Index
 from byteways.explain.results.summary import Part
 from byteways.explain.watched.figures import Figures, interface_of
+from byteways.plan.option_set import OptionSet
 from byteways.watch.bins import Bin, Watched
 from byteways.watch.changes import ProgramChange
-from byteways.watch.questions import is_nonblocking, is_wait, may_alter, time_of
+from byteways.watch.questions import is_nonblocking, may_alter, time_of
 
 #: Operations with less of the run's time for a program than this share say nothing of contention.
 LEAST_COMPARED_SHARE = 0.05
@@ -153,15 +154,15 @@ def communication_ns(each: Bin) -> float | None:
 
     Waits for a device are no communication: the device may compute.
     """
-    if each.what in ("allocation", "release"):
+    if each.what in ("allocation", "release", "start"):
         return None
     return time_of(each) if each.what != "synchronisation" or each.method.startswith("MPI_") else None
 
 
-def instead(change: ProgramChange) -> tuple[dict[str, str], str]:
+def instead(change: ProgramChange) -> tuple[dict[str, str], OptionSet]:
     """Returns kinds of memory that take the place of others, and variables, as runs measure a change."""
     memory = {"pageable": _MEMORY[change.memory]} if change.memory in _MEMORY else {}
-    return memory, " ".join(f"{name}={value}" for name, value in sorted(change.variables.items()))
+    return memory, OptionSet(change.variables)
 
 
 def _expected(
@@ -171,10 +172,9 @@ def _expected(
     sums = _Sums()
     # What a process waits for together is one: its time cannot be separated from that of the others.
     groups: dict[tuple[int, int], ComparedBins] = defaultdict(ComparedBins)
-    shared = {each.process for each in watched.bins if is_nonblocking(each) and time_of(each) is not None}
     for place, (each, time_ns) in enumerate(zip(watched.bins, taken, strict=True)):
-        if not time_ns or communication_ns(each) is None or (is_wait(each) and each.process in shared):
-            continue  # waits are in the times of what was waited for
+        if not time_ns or communication_ns(each) is None:
+            continue  # most waits are in the times of what was waited for
         if not _concerns(each, memory, change.variables):
             sums.add(time_ns, 1.0, 1.0, 1.0)
             continue

@@ -12,6 +12,7 @@ from byteways.explain.results.summary import Part, ResultGroup
 from byteways.explain.results.variants import Variant
 from byteways.explain.watched.mean_times import mean_time_of
 from byteways.plan.interfaces import INTERFACES
+from byteways.plan.option_set import NO_OPTIONS, OptionSet
 from byteways.plan.question import Question
 from byteways.watch.bins import Bin, Watched
 from byteways.watch.questions import BOTH_WAYS, at_once, exchanging, options_of, question_of, with_waits
@@ -66,20 +67,20 @@ class Figures:
         return max(found, key=lambda one: one.bandwidth_bytes_per_s) if found else None
 
     def own_ns(
-        self, each: Bin, memory: Mapping[str, str] | None = None, environment: str = ""
+        self, each: Bin, memory: Mapping[str, str] | None = None, environment: OptionSet = NO_OPTIONS
     ) -> Part | None:
         """Returns the time of all operations of a bin by its own method in the run; None: there is none.
 
         Args:
             each: The bin.
             memory: Kinds of memory that take the place of others.
-            environment: Variables under which it was measured, as a variant has them.
+            environment: Variables under which it was measured.
         """
         group = self.own_group(each, memory, environment)
         return None if group is None else self.all_ns(each, group)
 
     def own_group(
-        self, each: Bin, memory: Mapping[str, str] | None = None, environment: str = ""
+        self, each: Bin, memory: Mapping[str, str] | None = None, environment: OptionSet = NO_OPTIONS
     ) -> ResultGroup | None:
         """Returns the results of a bin's own method, as own_ns(); None: there are none.
 
@@ -89,7 +90,7 @@ class Figures:
         return next((group for group in found if group), None)
 
     def both_groups(
-        self, each: Bin, memory: Mapping[str, str], environment: str
+        self, each: Bin, memory: Mapping[str, str], environment: OptionSet
     ) -> tuple[ResultGroup, ResultGroup] | None:
         """Returns the results of a bin's own method and of a change, with the same options.
 
@@ -102,12 +103,16 @@ class Figures:
                 return plain, changed
         return None
 
-    def _options(self, each: Bin) -> tuple[str, ...]:
+    def _options(self, each: Bin) -> tuple[OptionSet, ...]:
         """Returns options under which a bin's method is looked for, the closest first."""
-        return tuple(dict.fromkeys((options_of(each, self._at_once), "")))
+        return tuple(dict.fromkeys((options_of(each, self._at_once), NO_OPTIONS)))
 
     def _group(
-        self, each: Bin, options: str, memory: Mapping[str, str] | None = None, environment: str = ""
+        self,
+        each: Bin,
+        options: OptionSet,
+        memory: Mapping[str, str] | None = None,
+        environment: OptionSet = NO_OPTIONS,
     ) -> ResultGroup | None:
         asked = self.question(each)
         best = None if isinstance(asked, str) else self.best(asked)

@@ -21,6 +21,16 @@ _NUMERIC = (4, 5, 6, 7, 8)
 _OVERLAP = "beside kernels"
 #: Links that have counters.
 LINK_NAMES = {"nvlink": "NVLink", "pcie": "PCIe"}
+#: What a row says of its call, by a detail of bins.
+_PARTS = {
+    ("direction", "send"): "send",
+    ("direction", "receive"): "receive",
+    ("size", "posted"): "posted size",
+    ("requests", "collectives"): "for collectives",
+    ("requests", "one-sided"): "for one-sided operations",
+    ("requests", "several"): "for several kinds",
+    ("requests", "unknown"): "for unknown requests",
+}
 #: Sizes of one row differ by less than this factor, as a power of two.
 _ROW_BITS = 10
 
@@ -35,7 +45,7 @@ def watch_table(found: WatchFolder, every: bool) -> Table:
     groups: dict[tuple[str, str, str, int], list[Bin]] = defaultdict(list)
     for one in found.watched.bins:
         magnitude = max(one.size_to.bit_length() - 1, 0) // _ROW_BITS
-        groups[one.what, one.method, ends_in_words(one), magnitude].append(one)
+        groups[one.what, method_in_words(one), ends_in_words(one), magnitude].append(one)
     total = sum(one.time_ns or 0 for one in found.watched.bins)
     order = sorted(groups.items(), key=lambda item: (-_time(item[1]), item[0]))
     shown = order if every else order[:MOST_WATCH_ROWS]
@@ -101,6 +111,12 @@ def _sizes(least: int, most: int) -> str:
     return format_size(most) if least == most else f"{format_size(least)} … {format_size(most)}"
 
 
+def method_in_words(one: Bin) -> str:
+    """Returns the call, and which part of it where a bin has a part."""
+    parts = (part for key, part in _PARTS.items() if one.detail.get(key[0]) == key[1])
+    return ", ".join((one.method, *parts))
+
+
 def ends_in_words(one: Bin) -> str:
     """Returns memories and devices of both ends; ranks are too many for a short table."""
     if one.ranks is not None:
@@ -127,4 +143,6 @@ def _title(found: WatchFolder) -> str:
 def _count(processes: Sequence[Process]) -> str:
     ranks = sum(one.rank is not None for one in processes)
     number = f"{len(processes)} process{'es' * (len(processes) != 1)}"
+    if ranks > 1 and all(one.ranks in (1, None) for one in processes):
+        return f"{number} (each rank 0 of 1)"
     return number if not ranks else f"{number} ({ranks} rank{'s' * (ranks != 1)})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from byteways.explain.display.chart import TRANSFER_SIZES, Axis, Chart, Point, Series
+from byteways.explain.watched.operations import method_in_words
 from byteways.units import format_size, short_time
 from byteways.watch.bins import Bin, Watched
 from byteways.watch.questions import time_of
@@ -18,7 +19,7 @@ def size_chart(watched: Watched) -> Chart | None:
     by_method: defaultdict[str, dict[int, list[Bin]]] = defaultdict(lambda: defaultdict(list))
     for each in watched.bins:
         if each.bytes:
-            by_method[each.method][_class(each)].append(each)
+            by_method[method_in_words(each)][_class(each)].append(each)
     moved = {
         name: sum(one.bytes for bins in sizes.values() for one in bins) for name, sizes in by_method.items()
     }

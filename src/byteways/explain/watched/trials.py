@@ -6,6 +6,7 @@ hour changes all of them; ratios are of one turn, and their interval is that of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log, sqrt
@@ -32,6 +33,21 @@ class ProgramRun:
     duration_ns: float  # of the whole command
     moving_ns: float | None  # in calls and transfers, added over its processes; None: nothing was seen
     exit_status: int | None  # None: a signal ended it
+    signal: int | None = None  # that ended it
+
+
+@dataclass(frozen=True)
+class BadEnd:
+    """An end of a changed program other than exit status 0, and in how many turns it was."""
+
+    exit_status: int | None  # None: a signal ended it
+    signal: int | None
+    turns: int
+
+    @property
+    def code(self) -> int:
+        """As subprocess has it: a signal is a negative number."""
+        return self.exit_status if self.exit_status is not None else -(self.signal or 0)
 
 
 @dataclass(frozen=True)
@@ -39,7 +55,10 @@ class TriedChange:
     """What a change gives."""
 
     change: str
+    of_turns: int  # in which it was run
     turns: int  # in which it and the plain program ended well
+    bad_ends: tuple[BadEnd, ...]  # the most frequent first
+    bad_alone: int  # turns in which it did not end well and the plain program did
     duration_ns: float | None  # median; None: it never ended well
     moving_ns: float | None
     of_duration: Part | None  # ratio to the plain program's, with its interval; None: fewer than two turns
@@ -48,7 +67,12 @@ class TriedChange:
     def to_json(self) -> dict[str, Any]:
         return {
             "change": self.change,
+            "of_turns": self.of_turns,
             "turns": self.turns,
+            "bad_ends": [
+                {"exit_status": one.exit_status, "signal": one.signal, "turns": one.turns}
+                for one in self.bad_ends
+            ],
             "duration_ns": self.duration_ns,
             "moving_ns": self.moving_ns,
             "duration_ratio": _ends(self.of_duration),
@@ -64,33 +88,51 @@ def moving_ns(watched: Watched) -> float | None:
 
 def tried(trials: Sequence[ProgramRun]) -> list[TriedChange]:
     """Returns what each change gives, in the order of the first turn."""
-    good = [one for one in trials if one.exit_status == 0]
-    return [_tried(name, good) for name in dict.fromkeys(one.change for one in trials)]
+    return [_tried(name, trials) for name in dict.fromkeys(one.change for one in trials)]
 
 
-def trials_table(found: Sequence[TriedChange], expected: Mapping[str, ExpectedRatio]) -> Table:
+def trials_table(
+    found: Sequence[TriedChange], expected: Mapping[str, ExpectedRatio], ended: Mapping[str, str]
+) -> Table:
     """Returns the changes; below 1 a ratio is a gain.
 
     Args:
         found: From tried().
         expected: By change, of the ratio in calls and transfers.
+        ended: By change, how it ended in turns that do not count, in words.
     """
-    return Table(
-        "The program with changes, each turn runs all of them",
-        ("change", "turns", "time", "ratio", "calls and transfers", "ratio ", "predicted"),
-        tuple(_row(one, expected.get(one.change)) for one in found),
-        (1, 2, 3, 4, 5, 6),
+    names: tuple[str, ...] = (
+        "change",
+        "turns",
+        "time",
+        "ratio",
+        "calls and transfers",
+        "ratio ",
+        "predicted",
     )
+    rows: tuple[tuple[str, ...], ...] = tuple(_row(one, expected.get(one.change)) for one in found)
+    if ended:
+        names = (*names, "ended by")
+        rows = tuple((*row, ended.get(one.change, "")) for row, one in zip(rows, found, strict=True))
+    return Table("The program with changes, each turn runs all of them", names, rows, (1, 2, 3, 4, 5, 6))
 
 
-def _tried(name: str, good: Sequence[ProgramRun]) -> TriedChange:
-    plain = {one.turn: one for one in good if not one.change}
-    own = [one for one in good if one.change == name]
+def _tried(name: str, trials: Sequence[ProgramRun]) -> TriedChange:
+    plain = {one.turn: one for one in trials if not one.change and one.exit_status == 0}
+    runs = [one for one in trials if one.change == name]
+    own = [one for one in runs if one.exit_status == 0]
+    bad = [one for one in runs if one.exit_status != 0]
     pairs = [(one, plain[one.turn]) for one in own if one.turn in plain]
     moving = [one.moving_ns for one in own if one.moving_ns is not None]
     return TriedChange(
         name,
+        len(runs),
         len(pairs),
+        tuple(
+            BadEnd(*end, count)
+            for end, count in Counter((one.exit_status, one.signal) for one in bad).most_common()
+        ),
+        sum(one.turn in plain for one in bad),
         median(one.duration_ns for one in own) if own else None,
         median(moving) if moving else None,
         _ratio([(one.duration_ns, other.duration_ns) for one, other in pairs]) if name else None,
@@ -111,7 +153,7 @@ def _ratio(pairs: Sequence[tuple[float | None, float | None]]) -> Part | None:
 def _row(one: TriedChange, expected: ExpectedRatio | None) -> tuple[str, ...]:
     return (
         one.change or "as it is",
-        str(one.turns),
+        f"{one.turns} of {one.of_turns}" if one.turns < one.of_turns else str(one.turns),
         "–" if one.duration_ns is None else short_time(one.duration_ns),
         _shown(one.of_duration),
         "–" if one.moving_ns is None else short_time(one.moving_ns),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from byteways.explain.display.table import Table
 from byteways.explain.results.counting import count
 from byteways.explain.watched.advice import CHANGES, NO_GAIN, Advice, AdvisedBin
-from byteways.explain.watched.operations import ends_in_words
+from byteways.explain.watched.operations import ends_in_words, method_in_words
 from byteways.units import format_size, short_time
 
 #: Rows without --all.
@@ -52,7 +52,8 @@ def _joined(found: Advice) -> list[Sequence[AdvisedBin]]:
     """Returns the bins in rows: those that differ in their process alone are one, also of a collective."""
     rows: dict[tuple[str, ...], list[AdvisedBin]] = defaultdict(list)
     for one in found.bins:
-        rows[one.bin.method, ends_in_words(one.bin), _size(one), one.no_gain or "", _advice(one)].append(one)
+        method = method_in_words(one.bin)
+        rows[method, ends_in_words(one.bin), _size(one), one.no_gain or "", _advice(one)].append(one)
     return [*rows.values()]
 
 
@@ -61,7 +62,7 @@ def _row(some: Sequence[AdvisedBin]) -> tuple[str, ...]:
     gains = [one.gain for one in some if one.gain]
     low, high = sum(gain.low_ns for gain in gains), sum(gain.high_ns for gain in gains)
     return (
-        first.bin.method,
+        method_in_words(first.bin),
         ends_in_words(first.bin),
         _size(first),
         _count(some),

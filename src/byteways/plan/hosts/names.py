@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +57,16 @@ def hosts_of(given: str) -> tuple[Host, ...]:
             raise BytewaysError(what, cause=wrong, hint=_LIST_HINT)
         hosts[name] = Host(name)
     return _enough(hosts, f"--hosts {given[:60]}", _LIST_HINT)
+
+
+def check_names(hosts: Iterable[Host]) -> None:
+    """Raises ValueError if a name is none: launchers get names as words of their command line."""
+    known: dict[str, Host] = {}
+    for host in hosts:
+        words = [host.name, host.group] if host.group else [host.name]
+        if wrong := _wrong(words, known):
+            raise ValueError(wrong)
+        known[host.name] = host
 
 
 def read_hosts(path: Path) -> tuple[Host, ...]:

@@ -31,6 +31,7 @@ from byteways.plan.options import (
 )
 from byteways.plan.pieces import pieces_of_options
 from byteways.plan.relays import via_mistake
+from byteways.text import Sentence
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ class Mistake:
     """`key` of the suite at fault (an option or `size`), the reason, and a valid value."""
 
     key: str
-    reason: str
-    hint: str | None = None
+    reason: Sentence
+    hint: Sentence | None = None
 
 
 def mistake(request: Request) -> Mistake | None:

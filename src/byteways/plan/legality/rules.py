@@ -13,6 +13,7 @@ from byteways.plan.legality import applications, calls, executors, rooms
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.request import mistake
 from byteways.plan.reasons import PAGES_LAND_ELSEWHERE, Refusal
+from byteways.text import Sentence
 from byteways.topology.model import Capabilities, Topology
 
 
@@ -25,7 +26,7 @@ class Rule:
     """
 
     code: str  # of a refusal, for programs
-    holds: str
+    holds: Sentence
     broken: Callable[[LegalityContext], str | None]
     interfaces: tuple[str, ...] = tuple(INTERFACES)
     options: tuple[str, ...] = ()  # empty: any options

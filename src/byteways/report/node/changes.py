@@ -98,7 +98,7 @@ def _details(link_change: LinkChange) -> str:
 def _change_text(shared: SharedChange) -> str:
     pair = shared.pair
     first, second = values(pair)
-    size = format_size(pair.first.record.size_bytes)
+    size = format_size(pair.first.size_bytes)
     said = percent(pair.speed) if pair.claim.differ else alike(pair.claim)
     paths = "1 path" if shared.paths == 1 else f"least change of {shared.paths} paths"
     return f"{shared.direction}: {said}, {first} and {second}, {shared.variant.name} at {size}, {paths}"

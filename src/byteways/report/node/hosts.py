@@ -68,7 +68,7 @@ def _stroke(first: Box, second: Box, best: Result | None, voice: Voice) -> LinkS
     details = f"{first.name} – {second.name}: no message between hosts was {voice.measured}"
     if best is not None:
         share = f" ({percent(best.fraction)} of the peak)" if best.fraction is not None else ""
-        size = format_size(best.record.size_bytes)
+        size = format_size(best.size_bytes)
         details = f"{best.record.path}: {number} GB/s{share}, {best.variant.name} at {size}"
     return LinkStroke(
         f"{first.name} – {second.name}",

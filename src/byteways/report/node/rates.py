@@ -48,7 +48,7 @@ class LinkRate:
         lines = [f"{link.a} – {link.b}: {link.link_class}", f"nominal peak {peak} per direction"]
         for direction, cell in self.directions:
             share = f" ({percent(cell.value / link.peak_bytes_per_s)})" if link.peak_bytes_per_s else ""
-            at = format_size(cell.record.size_bytes)
+            at = format_size(cell.size_bytes)
             lines.append(f"{direction}: {gb_per_s(cell)} GB/s{share}, {cell.variant.name} at {at}")
         if not self.directions:
             lines.append(f"no unidirectional transfer over it was {self.voice.measured}")

@@ -50,7 +50,7 @@ def changes(first: Index, second: Index, pairs: Sequence[PairedCase]) -> list[Ch
         Series(FIRST_RUN, of_rows([first_side for first_side, _ in sides]), "bars"),
         Series(SECOND_RUN, of_rows([two for _, two in sides]), "bars", dash="dashed"),
     ]
-    sizes = sorted({pair.first.record.size_bytes for pair in shown})
+    sizes = sorted({pair.first.size_bytes for pair in shown})
     title = f"Sums of concurrent flows, {', '.join(map(format_size, sizes))}"
     return [counted(in_rows(title, CAPTION_OF_TWO_RUNS, Axis("GB/s in total"), rows, series), shown)]
 

@@ -77,7 +77,7 @@ def _curves(alike: Iterable[PairedCase]) -> dict[Variant, dict[str, list[PairedC
     for (variant, path), members in group_by(
         alike, lambda pair: (pair.first.variant, pair.first.record.path)
     ).items():
-        by_size = {pair.first.record.size_bytes: pair for pair in members}
+        by_size = {pair.first.size_bytes: pair for pair in members}
         if len(by_size) > 1:
             by_way.setdefault(variant, {})[path] = [by_size[size] for size in sorted(by_size)]
     return by_way
@@ -107,7 +107,7 @@ def both_runs(title: str, lines: Mapping[str, Sequence[PairedCase]]) -> Chart:
         again = _points(pairs, second, is_open=True)
         above.append(Series(SECOND_RUN, again, "", colour, "dashed", group=label))
         speeds = tuple(
-            Point(pair.first.record.size_bytes, pair.speed, text=details(pair), open=not pair.claim.differ)
+            Point(pair.first.size_bytes, pair.speed, text=details(pair), open=not pair.claim.differ)
             for pair in pairs
         )
         below.append(Series("speed", speeds, "", colour, "dashed", group=label))
@@ -119,6 +119,6 @@ def _points(
     pairs: Sequence[PairedCase], cells: Iterable[Result], *, is_open: bool = False
 ) -> tuple[Point, ...]:
     return tuple(
-        replace(result_point(cell.record.size_bytes, cell), text=details(pair), open=is_open)
+        replace(result_point(cell.size_bytes, cell), text=details(pair), open=is_open)
         for pair, cell in zip(pairs, cells, strict=True)
     )

@@ -111,6 +111,8 @@ class explained:  # noqa: N801 - reads as what it does: `with explained(folder):
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         what = f"no space left for {self._folder}" if full else f"cannot write to {self._folder}"
         remedy = hint_for(error, writing=True) or "check the file system"
+        if not (self._folder / MANIFEST).exists():  # nothing to resume: the caller takes the folder away
+            raise BytewaysError(what, cause=cause, hint=f"{remedy}, then repeat the command") from error
         raise BytewaysError(
             what, cause=cause, hint=f"all measurements so far are kept; {remedy}, then: {again}"
         ) from error

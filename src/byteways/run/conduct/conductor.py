@@ -20,9 +20,11 @@ from byteways.plan.interfaces import INTERFACES
 from byteways.plan.options import RANK_ORDER
 from byteways.plan.ranks import BY_DEVICE
 from byteways.plan.reasons import GIVEN_UP, LIBRARY_MEMORY, OUT_OF_TIME
+from byteways.private_folder import private_folder
 from byteways.record.blame import FailureBlame
 from byteways.record.record import Record
 from byteways.record.run_folder import LOG
+from byteways.run.conduct.clock_watch import ClockWatch, without_clock
 from byteways.run.conduct.journal import Journal, JournalEntry, entry_of
 from byteways.run.conduct.library_choices import LibraryChoices, ProbeFailed
 from byteways.run.conduct.library_memory_support import (
@@ -38,7 +40,6 @@ from byteways.run.conduct.process import WorkerLost, WorkerProcess
 from byteways.run.conduct.recording import measured_record, record_without_values
 from byteways.run.shared.launchers import Job
 from byteways.run.shared.library_log import LibraryLog
-from byteways.run.shared.private_folder import private_folder
 from byteways.run.shared.request import CaseRequest
 from byteways.settings import worker_command
 from byteways.simulate.model import MachineModel
@@ -154,6 +155,7 @@ class Conductor:
         self._round: int | None = None  # round of the worker's last case; None: no case yet
         self._began: float | None = None  # monotonic seconds; None: no plan yet
         self.slowness = 1.0  # of the last plan: its time over its estimate
+        self._clock: ClockWatch | None = None  # of the worker
         self._losses = Losses()
         self._device_messages = LibraryMemorySupport(simulated=model is not None)
         self._choices = LibraryChoices()
@@ -257,13 +259,31 @@ class Conductor:
                     return self._skipped(planned, reason, LIBRARY_MEMORY)
                 worker = attempt.by(self._worker_for(planned))
             limit_s = self._deadline(planned, first) * self._oversubscription.factor(planned.case)
+            clock = self._clock_of(worker)
+            clock.begin()
             answer = worker.ask(request.to_json(), limit_s, planned.case.devices_of_ranks)
-            entry = self._measured(attempt, answer)
+            entry = self._measured(attempt, self._with_clock(clock, answer))
         except WorkerLost as loss:
             return self._lost(attempt, loss)
         if answer.get("leaving"):
             self._lose(planned, entry.record.reason or "the worker exited", blame=entry.record.blame)
         return entry
+
+    def _clock_of(self, worker: WorkerProcess) -> ClockWatch:
+        if self._clock is None or self._clock.worker is not worker:
+            self._clock = ClockWatch(worker)
+        return self._clock
+
+    def _with_clock(self, clock: ClockWatch, answer: dict[str, Any]) -> dict[str, Any]:
+        """Returns the answer, or one without figures if the worker's clock disagrees with this process's."""
+        if answer.get("leaving") or answer.get("outcome", {}).get("status") != "measured":
+            return answer
+        try:
+            doubt = clock.doubt()
+        except WorkerLost:  # it has measured the case, and the next one needs another worker
+            self._worker = None
+            return answer
+        return answer if doubt is None else {**answer, "outcome": without_clock(answer["outcome"], doubt)}
 
     def _not_tried(self, planned: PlannedCase) -> JournalEntry | None:
         """Returns the record of a case that is known not to run; None: it is measured."""

@@ -17,6 +17,7 @@ from itertools import product
 from byteways.plan.case import Case
 from byteways.record.blame import FailureBlame
 from byteways.run.conduct.rank_faults import Culprit, blamed_for, culprits_of
+from byteways.text import Sentence
 
 #: So many losses, memory kinds or interfaces: one may be chance, and each loss costs a deadline.
 LOSSES_TO_GIVE_UP = 3
@@ -45,7 +46,7 @@ class _Loss:
 class GivenUp:
     """Why a case is skipped, and what the last of its losses blames."""
 
-    reason: str
+    reason: Sentence
     blame: FailureBlame | None = None
 
 

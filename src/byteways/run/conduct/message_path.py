@@ -8,7 +8,7 @@ memory and one of host memory between the same two APUs distinguish the paths.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from byteways.plan.case import Buffer, Case, Flow
@@ -87,4 +87,4 @@ def warned(found: MessagePath, outcome: Mapping[str, Any]) -> list[dict[str, Any
     named = any(each.get("id") in _BY_VARIABLES for each in outcome.get("warnings", []))
     if found.path != CORES or named or found.bytes_per_s is None or found.host_bytes_per_s is None:
         return []
-    return [asdict(warnings.make("copied-by-cores", found.bytes_per_s, FASTER * found.host_bytes_per_s))]
+    return [warnings.make("copied-by-cores", found.bytes_per_s, FASTER * found.host_bytes_per_s).to_json()]

@@ -26,6 +26,7 @@ from byteways.json_text import json_line
 from byteways.plan.case import Case, PlannedCase
 from byteways.plan.planner import Plan
 from byteways.plan.suite_types import Suite
+from byteways.plan.variables import refusal
 from byteways.record.record import SCHEMA_VERSION
 from byteways.record.run_folder import PLAN
 from byteways.run.conduct.append_only_file import Appended, explained
@@ -162,6 +163,9 @@ def _take(
         case = Case.from_json(data["case"])
         if case.case_id != case_id:
             raise ValueError(f"its case is not {case_id}")
+        for name, value in converted(case.environment, dict[str, str]).items():
+            if wrong := refusal(name, value):
+                raise ValueError(f"{name} is {wrong}")
         cases[case_id] = case
     values = {name: converted(data[name], _HINTS[name]) for name in _FIELDS if name in data}
     one = PlannedCase(cases[case_id], **values)

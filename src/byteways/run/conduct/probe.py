@@ -10,8 +10,8 @@ from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.plan.probe_scope import ProbeScope
+from byteways.private_folder import private_folder
 from byteways.run.conduct.process import WorkerLost, WorkerProcess
-from byteways.run.shared.private_folder import private_folder
 from byteways.topology import nvml
 from byteways.topology.model import Capabilities
 from byteways.topology.nvml import Nvml

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from byteways import vendor_query
+from byteways.private_folder import PrivateFolder
 from byteways.record.blame import FailureBlame
 from byteways.run.conduct.rank_faults import ProcessFault, ProcessWatch, blamed, with_place
 from byteways.run.shared.exit_status import describe_exit
-from byteways.run.shared.private_folder import PrivateFolder
 from byteways.run.shared.protocol import Channel, ConnectionClosed
+from byteways.run.shared.worker_clock import STEP_HINT, step_refusal
 from byteways.safe_folders import NO_TEMPORARY, folder_of_children, temporary_folders
 from byteways.settings import WORKER_ENVIRONMENT, worker_command
 from byteways.system_errors import hint_for
@@ -288,6 +289,9 @@ class WorkerProcess:
         if wrong := hello.get("error"):
             self.kill()
             raise WorkerLost(str(wrong))
+        if "clock_step_ns" in hello and (coarse := step_refusal(hello["clock_step_ns"])):
+            self.kill()
+            raise WorkerLost(coarse, hint=STEP_HINT)
         self.hello = hello
 
     def _receive(self, channel: Channel, timeout_s: float) -> dict[str, Any]:

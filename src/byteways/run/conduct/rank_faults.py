@@ -11,6 +11,7 @@ from typing import Any
 
 from byteways.plan.case import Case
 from byteways.record.blame import FailureBlame
+from byteways.text import Sentence
 
 #: Seconds that a rank may be stopped, or gone while the others go on, before the job counts as lost. Nobody
 #: continues a rank within a shorter time by chance; a case's whole limit is minutes.
@@ -36,7 +37,7 @@ _OUT_OF_ACTION = {"T": "stopped", "t": "stopped", "Z": "gone", "X": "gone", None
 class ProcessFault:
     """A process that is stopped or gone, in words and as fields; false if there is none."""
 
-    words: str = ""  # `rank 1 (gpu1, process 4711 on node7) is stopped`
+    words: Sentence = ""  # `rank 1 (gpu1, process 4711 on node7) is stopped`
     blame: FailureBlame | None = None
 
     def __bool__(self) -> bool:

@@ -36,20 +36,22 @@ def take_up(
     suite: Suite | None = None,
     command: Sequence[str] | None = None,
     asked: Simulation | None = None,
+    launcher: str | None = None,
 ) -> Execution:
     """Resumes an interrupted run; only cases without a record remain.
 
     Args:
         suite: The suite given with --resume, if any; must be the run's.
         asked: The machine model and faults given with --resume, if any; must be the run's.
+        launcher: The one given with --resume; must be the run's.
 
     Raises:
-        BytewaysError: The folder is not a run, another process uses it, or machine, code or suite have
-            changed.
+        BytewaysError: The folder is not a run, another process uses it, machine, code or suite have
+            changed, or its launcher is not repeated.
     """
     started = time.monotonic()
     manifest = read_manifest(folder)
-    options = _recorded_options(folder, manifest, suite)
+    options = _recorded_options(folder, manifest, suite, launcher)
     simulation = _recorded(folder, manifest, asked)
     journal = Journal(folder)
     machine: Opened | None = None
@@ -99,6 +101,7 @@ def missing_plan(
     suite: Suite | None = None,
     command: Sequence[str] | None = None,
     asked: Simulation | None = None,
+    launcher: str | None = None,
 ) -> DryRun:
     """Returns the plan that take_up() would measure, without changing the run.
 
@@ -106,7 +109,7 @@ def missing_plan(
         BytewaysError: As for take_up(), but another process may use the run.
     """
     manifest = read_manifest(folder)
-    options = _recorded_options(folder, manifest, suite)
+    options = _recorded_options(folder, manifest, suite, launcher)
     simulation = _recorded(folder, manifest, asked)
     recorded = read_journal(folder / JOURNAL).records
     probed = simulation.probe(command) if simulation else probe(command, launcher=options.launcher)
@@ -162,11 +165,14 @@ def _missing(
     return plan, [case for case in plan.cases if case.key not in done]
 
 
-def _recorded_options(folder: Path, manifest: Mapping[str, Any], suite: Suite | None) -> RunOptions:
-    """Returns the options of the run.
+def _recorded_options(
+    folder: Path, manifest: Mapping[str, Any], suite: Suite | None, launcher: str | None
+) -> RunOptions:
+    """Returns the options of a run to resume.
 
     Raises:
-        BytewaysError: They are invalid, `suite` is not the run's, or an earlier version wrote the run.
+        BytewaysError: They are invalid, `suite` or `launcher` is not the run's, or an earlier version wrote
+            the run.
     """
     if manifest["schema_version"] != SCHEMA_VERSION:
         raise BytewaysError(
@@ -178,9 +184,11 @@ def _recorded_options(folder: Path, manifest: Mapping[str, Any], suite: Suite | 
     if suite is not None and suite.text != manifest["suite"]["text"]:
         raise _changed(folder, [f"suite: '{suite.name}' changed since the run was started"])
     try:
-        return RunOptions.from_json(manifest["options"])
+        options = RunOptions.from_json(manifest["options"])
     except ValueError as error:
         raise damaged_manifest(folder / MANIFEST, f"options: {error}") from error
+    options.check_launcher(folder, launcher)
+    return options
 
 
 def _recorded(folder: Path, manifest: Mapping[str, Any], asked: Simulation | None) -> Simulation | None:
@@ -194,7 +202,8 @@ def _recorded(folder: Path, manifest: Mapping[str, Any], asked: Simulation | Non
 def _changes(manifest: Mapping[str, Any], topology: Topology, probed: Probe) -> list[str]:
     """Lists what changed since the run began, each as 'what: old became new'."""
     before = manifest["fingerprint"]
-    after = manifests.fingerprint(topology, probed.capabilities, probed.method_version)
+    simulated = manifest.get("machine_model") is not None
+    after = manifests.fingerprint(topology, probed.capabilities, probed.method_version, simulated)
     changes = [
         f"{name}: {before[name]} became {after[name]}"
         for name in ("driver", "code", "method_version", "host_loops")

@@ -12,10 +12,12 @@ from msgspec import structs, to_builtins
 
 from byteways.errors import BytewaysError
 from byteways.plan.case import PlannedCase
+from byteways.private_folder import private_folder
 from byteways.record.run_folder import MANIFEST, SHEET
 from byteways.record.simulation_mark import mark
 from byteways.run.conduct.probe import Probe, probe
-from byteways.run.shared.private_folder import private_folder
+from byteways.run.shared.native_build import native_library
+from byteways.run.shared.simulator import SIMULATOR_LIBRARY
 from byteways.settings import worker_command
 from byteways.simulate import MachineModel, load, load_text, sheet
 from byteways.simulate.faults import check_faults, check_rank_faults
@@ -65,8 +67,10 @@ class Simulation:
     def write_sheet(self, folder: Path) -> Path:
         """Writes the simulator's input. Raises BytewaysError if the folder cannot be written.
 
-        Workers receive its path, not its text: `ps` shows arguments to all users.
+        Workers receive its path, not its text: `ps` shows arguments to all users. The simulator is built
+        here if it is missing: workers have deadlines.
         """
+        native_library(SIMULATOR_LIBRARY)
         path = folder / SHEET
         try:
             write(path, sheet(self.model, self.faults, self.seed))

@@ -138,7 +138,7 @@ class HostsConductor:
         began = time.monotonic()
         request, devices = self._request(case, groups, limit_s), self._devices(case, groups)
         try:
-            answer = self._job.ask(request, limit_s + MARGIN_S, devices)
+            answer = self._job.ask_by_clock(request, limit_s + MARGIN_S, devices)
             outcomes = answer["outcomes"]
             if len(outcomes) != len(groups):
                 raise WorkerLost(f"the ranks sent {len(outcomes)} outcomes of {len(groups)} groups")

@@ -12,7 +12,7 @@ from byteways.decoding import decoded
 from byteways.errors import BytewaysError
 from byteways.files import MOST_LINES_BYTES, read_bytes
 from byteways.json_text import json_line
-from byteways.plan.hosts.names import Host
+from byteways.plan.hosts.names import Host, check_names
 from byteways.plan.hosts.places import RankOfHost
 from byteways.plan.hosts.plan import HostsPlan, make_hosts_plan
 from byteways.plan.hosts.rule import PairRule
@@ -155,22 +155,27 @@ def begin_between_hosts(
     return HostsExecution(folder, journal, manifest, plan, launcher, probed.method_version, set(), started)
 
 
-def take_up_between_hosts(folder: Path, suite: Suite | None = None) -> HostsExecution:
+def take_up_between_hosts(
+    folder: Path, suite: Suite | None = None, launcher: str | None = None
+) -> HostsExecution:
     """Resumes an interrupted run between hosts: pairs, cases and rounds without a record remain. Hosts that
     were left out are tried again.
 
     Raises:
-        BytewaysError: The folder is damaged or in use, or code or suite have changed.
+        BytewaysError: The folder is damaged or in use, code or suite have changed, or `launcher` is not its
+            own.
     """
     started = time.monotonic()
     manifest = read_manifest(folder)
     plan, options = read_hosts_plan(folder, manifest, suite)
-    launcher = find_hosts_launcher(options.launcher, plan.ranks_per_host)
+    options.check_launcher(folder, launcher)
+    starter = find_hosts_launcher(options.launcher, plan.ranks_per_host)
     journal = Journal(folder)
     try:
         records = journal.repair().records
         probed = probe(launcher=options.launcher)
-        now = manifests.fingerprint(topology_of(probed, None), probed.capabilities, probed.method_version)
+        topology = topology_of(probed, None)
+        now = manifests.fingerprint(topology, probed.capabilities, probed.method_version, simulated=False)
         before = manifest["fingerprint"]
         # Any of the hosts may resume, so its topology may differ.
         changes = [
@@ -186,7 +191,7 @@ def take_up_between_hosts(folder: Path, suite: Suite | None = None) -> HostsExec
     except BaseException:
         journal.close()
         raise
-    return HostsExecution(folder, journal, manifest, plan, launcher, probed.method_version, done, started)
+    return HostsExecution(folder, journal, manifest, plan, starter, probed.method_version, done, started)
 
 
 def read_hosts_plan(
@@ -204,6 +209,7 @@ def read_hosts_plan(
     try:
         data = decoded(read_bytes(path, MOST_LINES_BYTES))
         hosts = tuple(Host(*words) for words in data["hosts"])
+        check_names(hosts)
         rule = PairRule(**data["rule"])
         ranks = tuple(RankOfHost(*words) for words in data.get("ranks_of_host", ()))
     except (OSError, ValueError, KeyError, TypeError) as error:

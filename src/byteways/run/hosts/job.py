@@ -9,6 +9,7 @@ from typing import Any
 
 from byteways.errors import BytewaysError
 from byteways.record.run_folder import HOSTS_OF_JOB, LOG
+from byteways.run.conduct.clock_watch import ClockWatch, without_clock
 from byteways.run.conduct.process import HELLO_TIMEOUT_S, WorkerLost, WorkerProcess
 from byteways.run.conduct.rank_checks import UNCONNECTED, mpi_of
 from byteways.run.conduct.rank_faults import ProcessFault, stopped_among
@@ -58,6 +59,7 @@ class HostsJob:
         self._tick = tick
         self._losses: Counter[str] = Counter()
         self._worker: WorkerProcess | None = None
+        self._clock: ClockWatch | None = None  # of the rank that speaks for all
         self._environment: dict[str, str] = {}
         self._places: list[str] = []  # host of each rank
         self._ranks: dict[str, list[int]] = {}  # ranks of each host
@@ -112,6 +114,30 @@ class HostsJob:
         assert self._worker is not None
         self.fresh = False
         return self._worker.ask(request, timeout_s, devices)
+
+    def ask_by_clock(
+        self, request: Mapping[str, Any], timeout_s: float, devices: Mapping[int, str]
+    ) -> dict[str, Any]:
+        """Returns the answer of ask(), without figures if the clock of the rank that speaks for all disagrees
+        with this process's. Raises WorkerLost like ask().
+        """
+        assert self._clock is not None
+        self._clock.begin()
+        answer = self.ask(request, timeout_s, devices)
+        if None in answer["outcomes"]:  # a rank that is gone would be waited for
+            return answer
+        try:
+            doubt = self._clock.doubt()
+        except WorkerLost:  # the case was measured; the next one starts other ranks
+            self.kill()
+            return answer
+        if doubt is None:
+            return answer
+        outcomes = [
+            one if one is None or one.get("status") != "measured" else without_clock(one, doubt)
+            for one in answer["outcomes"]
+        ]
+        return {**answer, "outcomes": outcomes}
 
     @property
     def speaker(self) -> str | None:
@@ -173,6 +199,7 @@ class HostsJob:
             self._stopped_among,
         )
         self._environment, self.fresh = dict(environment), True
+        self._clock = ClockWatch(self._worker)
         self.mpi = mpi_of(self._worker.hello)
         ranks = self._worker.hello.get("ranks", [])
         wrong, whole = unfit(live, ranks, version(), self._launcher.ranks_per_host)

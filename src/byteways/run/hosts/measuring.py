@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from byteways import _core
@@ -14,6 +14,7 @@ from byteways.plan.hosts.rule import HostGroup
 from byteways.plan.legality import kind_of
 from byteways.record import warnings
 from byteways.record.stragglers import stragglers
+from byteways.record.warnings import WarningFields
 from byteways.run.hosts.facts import ends_of, own_facts
 from byteways.run.shared.request import CaseRequest
 from byteways.run.work.answer import WorkerAnswer
@@ -64,7 +65,8 @@ class _Clock:
             return []
         sign = "-" if self.drift_ns < 0 else ""
         observed, most = f"{sign}{short_time(abs(self.drift_ns))}", short_time(self.allowed_ns)
-        return [asdict(warnings.make("clock-step", f"{observed} apart", f"at most {most}"))]
+        fields: WarningFields = {"drift_ns": round(self.drift_ns), "allowed_ns": round(self.allowed_ns)}
+        return [warnings.make("clock-step", f"{observed} apart", f"at most {most}", fields).to_json()]
 
 
 def _known(first: ClockOffset, last: ClockOffset, most_drift_ns: float) -> _Clock:
@@ -123,8 +125,9 @@ class HostMeasurer(RankMeasurer):
         outcome = self._outcome(replace(request, cores=tuple(tuple(one["cores"]) for one in told)))
         kernels = {one["boot_id"] for one in told}
         if "" not in kernels and len(kernels) < len(set(self._hosts)):
-            one = warnings.make("one-machine", "hosts with one kernel", "a kernel for each host")
-            outcome["warnings"] = [*outcome.get("warnings", ()), asdict(one)]
+            fields: WarningFields = {"hosts": len(set(self._hosts)), "kernels": len(kernels)}
+            one = warnings.make("one-machine", "hosts with one kernel", "a kernel for each host", fields)
+            outcome["warnings"] = [*outcome.get("warnings", ()), one.to_json()]
         outcome["hosts"] = self._named([one["end"] for one in told])
         if outcome.get("ranks"):
             self._add_clocks(outcome, before, self._clocks())
@@ -225,11 +228,9 @@ class HostMeasurer(RankMeasurer):
     def _keep_sure_stragglers(self, outcome: Outcome) -> None:
         """Drops warnings of a delay that the doubt of the clocks explains."""
         batch_ns = outcome["batch"] * outcome["time_ns"]["median"]
-        sure = {str(one.rank) for one in stragglers(outcome["ranks"], batch_ns)}
+        sure = {one.rank for one in stragglers(outcome["ranks"], batch_ns)}
         outcome["warnings"] = [
-            one
-            for one in outcome["warnings"]
-            if one["id"] != "straggler" or str(one["observed"]).split()[1] in sure
+            one for one in outcome["warnings"] if one["id"] != "straggler" or one["fields"]["rank"] in sure
         ]
 
 

@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from byteways.private_folder import private_folder
 from byteways.run.hosts.launchers import HostsLauncher, write_host_file
-from byteways.safe_folders import folder_of_children, temporary_base, temporary_folder
+from byteways.safe_folders import folder_of_children, temporary_base
 
 #: Seconds for a launcher to start a program that does nothing, and to end: in all, and for each host.
 LAUNCH_LIMIT_S, LAUNCH_LIMIT_HOST_S = 20.0, 0.2
@@ -69,7 +70,7 @@ def search(
 
 def _wrong(launcher: HostsLauncher, hosts: Sequence[str], tick: Callable[[], None]) -> str | None:
     """Starts a program on hosts; returns why that failed, None if it did not."""
-    with temporary_folder() as folder:
+    with private_folder() as folder:
         file = write_host_file(folder, hosts)
         words = launcher.line(hosts, file, [sys.executable, "-c", "pass"])
         most_s = limit_s(len(hosts))

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from byteways.private_folder import private_folder
 from byteways.run.conduct.process import process_state
 from byteways.run.hosts.launchers import HOSTS_WORKER_MODULE, HostsLauncher, write_host_file
 from byteways.run.hosts.reach import limit_s, output_of
-from byteways.safe_folders import temporary_folder
 from byteways.settings import module_command
 
 #: First word of a line that this program prints: launchers put words of their own between them.
@@ -36,7 +36,7 @@ def states_on(
         tick: Called while waiting; may raise.
     """
     one_each = replace(launcher, ranks_per_host=1)
-    with temporary_folder() as folder:
+    with private_folder() as folder:
         file = write_host_file(folder, hosts)
         program = module_command("byteways.run.hosts.states")
         words = one_each.line(hosts, file, program)

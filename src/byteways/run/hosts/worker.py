@@ -29,8 +29,9 @@ from byteways.plan.ranks import layout
 from byteways.run.hosts.facts import cores_of_rank, number_on_host, on_kernel, own_facts
 from byteways.run.hosts.measuring import HostMeasurer
 from byteways.run.shared.health_host import HostMonitor
-from byteways.run.shared.protocol import Channel, ConnectionClosed
+from byteways.run.shared.protocol import CLOCK, Channel, ConnectionClosed
 from byteways.run.shared.request import CaseRequest
+from byteways.run.shared.worker_clock import clock_answer, clock_step_ns
 from byteways.run.work.answer import guarded, watched
 from byteways.run.work.outcome_fields import Outcome
 from byteways.run.work.worker import arguments_of, connected, die_with_parent, run_process
@@ -80,6 +81,10 @@ class HostWorker:
             if request["do"] == "stop":
                 self._mpi.finalize()
                 return
+            if request["do"] == CLOCK:
+                if self._channel is not None:
+                    self._channel.send(clock_answer())
+                continue
             until = time.monotonic() + request["patience_s"]
             groups = [tuple(group) for group in request["groups"]]
             mine = next((group for group in groups if world.rank in group), None)
@@ -190,7 +195,7 @@ def _serve(path: str, per_host: int) -> None:
     channel = _connected(path) if world.rank == speaker else None
     if channel is not None:
         told = {"mpi": fields_of(mpi.report), "ranks": ranks, "speaker": speaker}
-        channel.send({"did": "hello", "pid": os.getpid(), **told})
+        channel.send({"did": "hello", "pid": os.getpid(), "clock_step_ns": clock_step_ns(), **told})
     HostWorker(mpi, channel, speaker, ranks, per_host).serve()
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from byteways.record import warnings
-from byteways.record.warnings import UTILISATION_SHARE, Warning
+from byteways.record.warnings import UTILISATION_SHARE, Warning, WarningFields
+from byteways.text import Sentence
 
 if TYPE_CHECKING:
     from byteways._core import Management
@@ -80,7 +81,27 @@ class GpuUse:
         return fields
 
     def warning(self, device: str) -> Warning | None:
-        """Returns a warning if others used the GPU.
+        """Returns a warning if others used the GPU (others())."""
+        others = self.others()
+        if others is None:
+            return None
+        fields: WarningFields = {"device": device}
+        if others:
+            fields["processes"] = [process.pid for process in others]
+        if self.utilisation_before is not None:
+            fields["utilisation"] = self.utilisation_before
+        most = "no other process" if others else f"{100 * UTILISATION_SHARE:.0f} % at most"
+        return warnings.make("gpu-shared", f"{device}: {self.told(others)}", most, fields)
+
+    def told(self, others: Sequence[GpuProcess]) -> Sentence:
+        """Says who uses the GPU, as others() returns it; without its name."""
+        if others:
+            return ", ".join(map(str, others))
+        return f"{100 * (self.utilisation_before or 0):.0f} % busy before this run used it"
+
+    def others(self) -> Sequence[GpuProcess] | None:
+        """Returns the processes that disturb this run, none listed where only the GPU's load shows them; None
+        if nobody does.
 
         A compute process always counts, as it may compute at any time. A graphics process (a desktop), or
         use that no process list shows (in a container that sees only its own processes), counts if the GPU
@@ -89,12 +110,7 @@ class GpuUse:
         computing = [process for process in self.processes or () if process.kind == "compute"]
         busy = (self.utilisation_before or 0) > UTILISATION_SHARE
         named = computing or (list(self.processes or ()) if busy else [])
-        if named:
-            return warnings.make("gpu-shared", f"{device}: {', '.join(map(str, named))}", "no other process")
-        if busy and self.processes is None:
-            observed = f"{device}: {100 * (self.utilisation_before or 0):.0f} % busy before this run used it"
-            return warnings.make("gpu-shared", observed, f"{100 * UTILISATION_SHARE:.0f} % at most")
-        return None
+        return named if named or (busy and self.processes is None) else None
 
 
 class GpuUsers:

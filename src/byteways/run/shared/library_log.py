@@ -9,8 +9,8 @@ from pathlib import Path
 
 from byteways.plan.case import Case
 from byteways.plan.interfaces import COLLECTIVES, INTERFACES
+from byteways.private_folder import private_folder
 from byteways.record.library_choice import LOG_SETTINGS, LOG_VARIABLE
-from byteways.safe_folders import temporary_folder
 
 #: What the log is called in records.
 LOG_SOURCE = "the library's log (NCCL_DEBUG_SUBSYS=TUNING)"
@@ -44,7 +44,7 @@ class LibraryLog:
     def of_simulation(cls) -> Iterator[LibraryLog]:
         """Provides a log that the simulated library of this process writes meanwhile."""
         before = dict(os.environ)
-        with temporary_folder() as folder:
+        with private_folder() as folder:
             path = folder / "library.log"
             os.environ.update(cls.variables(path))
             try:

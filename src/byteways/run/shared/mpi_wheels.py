@@ -19,6 +19,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from byteways.settings import MPI_UCX, gpus_wanted, ucx_wanted
+from byteways.text import Sentence
 
 #: Variables by which the user, or a module of a cluster, names an installation of MPI.
 INSTALLATIONS = ("OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "CRAY_MPICH_DIR", "MPICH_DIR", "I_MPI_ROOT")
@@ -115,8 +116,8 @@ def _installed(package: str) -> Distribution | None:
 class Obstacle:
     """Why the packages are not used, and what to do about it; '' if the user or the machine wants it so."""
 
-    reason: str
-    advice: str = ""
+    reason: Sentence
+    advice: Sentence = ""
 
 
 def obstacle(wheels: MpiWheels, environment: Mapping[str, str] = os.environ) -> Obstacle | None:

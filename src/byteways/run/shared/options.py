@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
+from byteways.errors import BytewaysError
 from byteways.plan.suite_types import Suite
 from byteways.text import restored
+
+#: The launcher that is no command: the worker starts the ranks itself.
+_OWN_LAUNCHER = "local"
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,28 @@ class RunOptions:
             launcher=None if found.launcher is None else restored(found.launcher),
             hosts=None if found.hosts is None else restored(found.hosts),
         )
+
+    def check_launcher(self, folder: Path, given: str | None) -> None:
+        """Checks that the user repeats the launcher of a run that is resumed: whoever wrote its folder chose
+        the command.
+
+        Args:
+            folder: Of the run, whose options these are.
+            given: The launcher of the command line.
+
+        Raises:
+            BytewaysError: It is missing or differs; the hint is the command to type.
+        """
+        if given == self.launcher or (given is None and self.launcher == _OWN_LAUNCHER):
+            return
+        again = f"byteways run --resume {quote(str(folder))}"
+        if self.launcher is None:
+            what = "--resume takes its plan from the run folder; --launcher cannot change it"
+            raise BytewaysError(what, cause="this run has no launcher of its own", hint=again)
+        what = f"{folder} names the command that starts its ranks, which runs only if you give it, too"
+        hint = f"if you trust it: {again} --launcher {quote(self.launcher)}"
+        cause = f"its launcher is {self.launcher!r}" + (f", not {given!r}" if given is not None else "")
+        raise BytewaysError(what, cause=cause, hint=hint)
 
     def applied(self, suite: Suite) -> Suite:
         """Returns the suite with these rounds and precision; a repeated suite is planned round by round."""

@@ -3,7 +3,7 @@
 Standard output is not used because vendor libraries print there. The worker connects, sends `hello`, then
 answers one request at a time. Requests have the key `do`, answers `did`.
 
-    worker     {"did": "hello", "pid": 4711}
+    worker     {"did": "hello", "pid": 4711, "clock_step_ns": 41}
     conductor  {"do": "probe", "launcher": null, "gpus": ["gpu0"], "interfaces": ["copy"], "granted": []}
     worker     {"did": "probe", "capabilities": {…}, "libraries": [{…}, …], "method_version": 1}
     conductor  {"do": "measure", "case": {…identity…}, "budget_s": 0.5, "precision": 0.01, "rounds": 3,
@@ -11,10 +11,13 @@ answers one request at a time. Requests have the key `do`, answers `did`.
     worker     {"did": "measure", "outcome": {"status": "measured", "reason": null, …record fields…}}
     conductor  {"do": "places", "cores": [[0, 1], [2, 3]], "gpus": true}
     worker     {"did": "places", "places": [{"gpus": {"gpu0": "GPU-…"}}, {"gpus": {…}, "allowed": [0]}]}
+    conductor  {"do": "clock"}
+    worker     {"did": "clock", "clock_ns": 81723423423}
     conductor  {"do": "stop"}
 
 A probe tries what the request names, and everything where it lacks a list (work/capabilities.py, Asked).
 A request to measure is a `CaseRequest` (request.py), which says what its fields mean.
+`clock` asks what the clock shows that measurements read (worker_clock.py).
 `places`, of ranks alone, tells what each can use (rank_places.py): `allowed` has the cores of a rank that
 cannot be bound to its own.
 `outcome` holds those fields of record.record.Record that only the worker knows; the conductor adds the
@@ -29,6 +32,9 @@ import json
 import socket
 from collections.abc import Mapping
 from typing import Any
+
+#: The request for the worker's clock.
+CLOCK = "clock"
 
 
 class Unavailable(Exception):  # noqa: N818 - a reason, told as such

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from byteways.run.shared.health_host import HostMonitor
@@ -47,5 +46,5 @@ def watched(load: HostMonitor | None, measure: Callable[[], WorkerAnswer]) -> Wo
     if outcome["status"] != "skipped":
         others = load.end()
         outcome["health"] = {**(outcome.get("health") or {}), "host": others.to_json()}
-        outcome["warnings"] = [*outcome.get("warnings", ()), *(asdict(one) for one in others.warnings())]
+        outcome["warnings"] = [*outcome.get("warnings", ()), *(one.to_json() for one in others.warnings())]
     return answer

@@ -18,6 +18,7 @@ from byteways.record import warnings
 from byteways.record.warnings import CLOCK_DROP, THROTTLE_REASONS, Warning
 from byteways.run.shared.health_users import GpuUse, HealthCore
 from byteways.settings import management_wanted
+from byteways.text import Sentence
 from byteways.topology.sysfs_health import SysfsHealth, SysfsReading
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class HealthMonitor:
             users: Other users of the case's GPUs, by device.
         """
         changes = Changes()
-        shared: dict[str, str] = {}
+        shared: dict[str, Sentence] = {}
         for device, use in (users or {}).items():
             if told := use.to_json():
                 changes.health[device] = told
@@ -175,11 +176,13 @@ def _reading(health: Reading) -> dict[str, int | None]:
     return {name: getattr(health, name) for name in _KEPT}
 
 
-def _clock_warnings(old: Reading, new: Reading, shared: str) -> list[Warning]:
+def _clock_warnings(old: Reading, new: Reading, shared: Sentence) -> list[Warning]:
     """`shared`: other users of the GPU, the first suspects."""
     found = []
-    if held := throttle_names(new.throttle_reasons or 0):
-        found.append(warnings.make("throttled", f"{held}; shared, {shared}" if shared else held, "none"))
+    reasons = new.throttle_reasons or 0
+    if held := throttle_names(reasons):
+        observed = f"{held}; shared, {shared}" if shared else held
+        found.append(warnings.make("throttled", observed, "none", {"throttle_reasons": reasons}))
     if isinstance(old, SysfsReading) or isinstance(new, SysfsReading):
         return found  # amdgpu also lowers the memory clock as soon as the GPU is idle
     now, before = new.memory_clock_mhz, old.memory_clock_mhz

@@ -39,5 +39,6 @@ def second_runtime(case: Case, maps: str | None = None) -> list[Warning]:
             if path and Path(path[0]).name.startswith(name):
                 files.setdefault((device, inode), path[0])
         if len(files) > 1:
-            found.append(warnings.make("two-runtimes", ", ".join(sorted(files.values())), "one file"))
+            names = sorted(files.values())
+            found.append(warnings.make("two-runtimes", ", ".join(names), "one file", {"files": names}))
     return found

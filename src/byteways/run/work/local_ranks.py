@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from byteways.run.shared.private_folder import private_folder
+from byteways.private_folder import private_folder
 
 
 def run(program: Sequence[str], ranks: int, folder: Path) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from byteways import _core
@@ -146,7 +145,7 @@ class NativeMeasurer(SessionMeasurer):
         operations = len(measurement.samples_ns) * measurement.batch
         changes = self._health.compare(case, before, after, operations, users)
         found = misplaced(case, buffers, self._cpu_domain) + on_other_pages(case, buffers) + changes.warnings
-        outcome["warnings"] += [asdict(warning) for warning in found]
+        outcome["warnings"] += [warning.to_json() for warning in found]
         if changes.health:
             outcome["health"] = changes.health
         if changes.link_bytes:

@@ -21,7 +21,7 @@ from byteways import _core
 from byteways.plan.memory import is_managed
 from byteways.plan.variables import GPU_IPC, GPU_SUPPORT, is_cray_mpich
 from byteways.record import warnings
-from byteways.record.warnings import Warning
+from byteways.record.warnings import Warning, WarningFields
 
 if TYPE_CHECKING:
     from byteways._core import Communicator, Session
@@ -85,7 +85,8 @@ def path_of_gpu_messages(case: Case, version: str, environment: Mapping[str, str
     for warning, variable, default, concerned in settings:
         value = environment.get(variable, default)
         if concerned and variable not in case.environment and not _is_on(value):
-            return [warnings.make(warning, f"{variable}={value}", f"{variable}=1")]
+            fields: WarningFields = {"variable": variable, "value": value}
+            return [warnings.make(warning, f"{variable}={value}", f"{variable}=1", fields)]
     return []
 
 

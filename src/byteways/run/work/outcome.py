@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from byteways.plan.case import Buffer as PlannedBuffer
@@ -15,7 +15,7 @@ from byteways.plan.interfaces import is_memory_step
 from byteways.plan.legality import PLACED_BY_TOUCH
 from byteways.record import warnings
 from byteways.record.stragglers import LATE_NS, LATE_SHARE, NO_CPU, stragglers
-from byteways.record.warnings import Warning
+from byteways.record.warnings import Warning, WarningFields
 from byteways.run.work.failures import refuted
 from byteways.run.work.figures import figures_of, rounded
 from byteways.run.work.loaded_libraries import second_runtime
@@ -85,7 +85,7 @@ def outcome_of(
             "destination": measurement.distinct_destination_bytes,
         },
         "page_bytes": _page_bytes(case, buffers),
-        "warnings": [asdict(warning) for warning in (*_warnings(measurement), *second_runtime(case))],
+        "warnings": [warning.to_json() for warning in (*_warnings(measurement), *second_runtime(case))],
     }
     if measurement.samples_ns:
         fields |= figures_of(case, measurement)
@@ -95,7 +95,7 @@ def outcome_of(
         fields = _with_pages(case, fields, measurement, buffers, twins)
     else:
         found = on_other_pages(replace(case, flows=case.flows[:1]), buffers)
-        fields["warnings"] = [*(asdict(warning) for warning in found), *fields["warnings"]]
+        fields["warnings"] = [*(warning.to_json() for warning in found), *fields["warnings"]]
         fields |= _between_ranks(measurement)
         if measurement.samples_ns:
             fields["first_use"] = {"time_ns": rounded(measurement.first_ns), **newness}
@@ -152,7 +152,7 @@ def _with_pages(
     """Adds where managed pages were seen, which may refute the figures."""
     pages, found, wrong = about_pages(case, measurement, buffers, twins)
     fields = {**fields, **pages}
-    fields["warnings"] += [asdict(warning) for warning in found]
+    fields["warnings"] += [warning.to_json() for warning in found]
     if wrong is not None and fields["status"] == "measured":
         return {**without_figures(fields), **refuted(wrong)}
     return fields
@@ -253,7 +253,7 @@ def _add_ranks(fields: Outcome, case: Case, measurement: Measurement) -> None:
     late = f"below {short_time(max(LATE_NS, LATE_SHARE * batch_ns))}"
     for one in stragglers(ranks, batch_ns):
         allowed = late if one.late_ns else f"below {100 * NO_CPU:.0f} %"
-        fields["warnings"].append(asdict(warnings.make("straggler", str(one), allowed)))
+        fields["warnings"].append(warnings.make("straggler", str(one), allowed, one.fields()).to_json())
 
 
 def corrupt(path: str, found: Verification) -> Outcome:
@@ -369,9 +369,10 @@ def on_other_pages(case: Case, buffers: Held) -> list[Warning]:
             got, base, small = buffer.page_bytes, resource.getpagesize(), BASE_PAGES[planned.memory]
             if got > base if small else got <= base:  # 0: not known, or huge pages in part of it
                 required = f"{base} B" if small else f"more than {base} B"
-                found[str(planned)] = warnings.make(
-                    "page-size", f"{got} B" if got else "several sizes", required
-                )
+                fields: WarningFields = {"buffer": str(planned), "page_bytes": got or None}
+                fields["base_page_bytes"] = base
+                observed = f"{got} B" if got else "several sizes"
+                found[str(planned)] = warnings.make("page-size", observed, required, fields)
     return list(found.values())
 
 
@@ -386,4 +387,5 @@ def warnings_of(obstacle: str) -> list[dict[str, Any]]:
     """Returns a warning where ranks exchange through host memory for want of peer access."""
     if not obstacle:
         return []
-    return [asdict(warnings.make("no-peer-access", obstacle, "access of every pair of GPUs"))]
+    wanted = "access of every pair of GPUs"
+    return [warnings.make("no-peer-access", obstacle, wanted, {"used": "host-memory"}).to_json()]

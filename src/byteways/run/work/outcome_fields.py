@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from byteways.text import Sentence
+
 
 class TimedSamples(TypedDict):
     """Times of each sample; empty where a time was not observed."""
@@ -22,7 +24,7 @@ class Outcome(TypedDict, total=False):
     """`status` and `reason` in any case; of the others those that apply. Their meanings are the record's."""
 
     status: str
-    reason: str | None
+    reason: Sentence | None
     reason_code: str
     reason_fields: dict[str, Any]
     blame: dict[str, Any]
@@ -46,7 +48,7 @@ class Outcome(TypedDict, total=False):
     counts: str
     other_count: dict[str, Any] | None
     engine: str
-    engine_evidence: str
+    engine_evidence: Sentence
     evidence: dict[str, Any] | None
     verified: bool
     verification: str

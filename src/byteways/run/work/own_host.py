@@ -6,14 +6,12 @@ measures the devices of its own host; only ranks of several hosts (simulated_ran
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from byteways.run.shared.sheet_numbers import number_of
 
 if TYPE_CHECKING:
     from byteways._core import Device, Session
-
-#: The number of hosts in a sheet (simulate/sheet.py); 0 in models of one host.
-_HOSTS = re.compile(r"^hosts\t(\d+)$", re.MULTILINE)
 
 
 def devices_of_own_host(session: Session, sheet: str) -> list[Device]:
@@ -25,8 +23,7 @@ def devices_of_own_host(session: Session, sheet: str) -> list[Device]:
         sheet: The machine's description; '' on a real machine.
     """
     devices = [*session.devices]
-    found = _HOSTS.search(sheet)
-    hosts = int(found[1]) if found else 0
+    hosts = int(number_of(sheet, "hosts") or 0)  # 0 in models of one host
     if hosts < 2:
         return devices
     on_host = [device for device in devices if device.runtime == "host"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from byteways import _core
@@ -296,8 +296,11 @@ class RankMeasurer(MeasurerOfRanks):
             obstacle = peers.obstacle if peers is not None else by_words
             outcome["warnings"] += warnings_of(obstacle) + self._about_mpi(case)
             if not all(request.cores[rank] for rank in case.ranks):
-                shared = warnings.make("oversubscribed", len(request.cores), "a core for each rank")
-                outcome["warnings"].append(asdict(shared))
+                ranks_there = len(request.cores)
+                shared = warnings.make(
+                    "oversubscribed", ranks_there, "a core for each rank", {"ranks": ranks_there}
+                )
+                outcome["warnings"].append(shared.to_json())
             return outcome
         except _core.UnsupportedError as error:  # others may have what this rank lacks
             if error.rank is not None:
@@ -381,7 +384,7 @@ class RankMeasurer(MeasurerOfRanks):
         if self._mpi is None or self._simulator:
             return []
         found = path_of_gpu_messages(case, self._mpi.report.version, os.environ)
-        return [asdict(warning) for warning in found]
+        return [warning.to_json() for warning in found]
 
     def _vendor_ranks(self, library: Xccl, case: Case, ranks: Ranks, device: str) -> XcclCommunicator:
         """Returns this rank in NCCL or RCCL. Collective the first time for these ranks on these GPUs."""

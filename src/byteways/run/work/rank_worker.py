@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byteways.run.shared.health_host import HostMonitor
-from byteways.run.shared.protocol import Channel, ConnectionClosed
+from byteways.run.shared.protocol import CLOCK, Channel, ConnectionClosed
 from byteways.run.shared.rank_places import own_place
 from byteways.run.shared.request import CaseRequest
+from byteways.run.shared.worker_clock import clock_answer, clock_step_ns
 from byteways.run.work.answer import WorkerAnswer, guarded, watched
 from byteways.run.work.worker import arguments_of, connected, die_with_parent, run_process
 
@@ -92,6 +93,10 @@ class RankWorker:
             if request["do"] == "stop":
                 self._job.finalize()
                 return
+            if request["do"] == CLOCK:
+                if self._channel is not None:
+                    self._channel.send(clock_answer())
+                continue
             if request["do"] == "places":
                 places = self._places(request)
                 if self._channel is not None:
@@ -150,6 +155,7 @@ def facts_of(job: RankChannel) -> dict[str, Any]:
     return {
         **job.facts(),
         "ranks": [json.loads(text) for text in job.world.gather(json.dumps(own).encode())],
+        "clock_step_ns": clock_step_ns(),
     }
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from byteways.plan.case import Case, Flow
 from byteways.plan.interfaces import moves_pages
 from byteways.record import warnings
-from byteways.record.warnings import Warning
+from byteways.record.warnings import Warning, WarningFields
 from byteways.run.work.outcome_fields import Outcome
 
 if TYPE_CHECKING:
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 OFF_HOST = "off-host"
 #: Fraction of the sampled pages that must be at the claimed location; a system may keep a few back.
 LEAST_RESIDENT_PART = 0.99
+#: When pages were looked at, in words.
+_WHEN = {
+    "before": "before the operation",
+    "timed": "after timed prefetches",
+    "after": "after a prefetch",
+}
 
 
 @dataclass(frozen=True)
@@ -91,9 +97,9 @@ def about_pages(
                 "after": dict(then.where),
             }
             if not first.known:
-                found.append(warnings.make("residency", _seen(first), f"{owner}, before the operation"))
+                found.append(_unconfirmed(first, owner, "before"))
             elif first.part(owner, twins) < LEAST_RESIDENT_PART:
-                refuted = refuted or _elsewhere(f"{name}, before the operation", first, owner, twins)
+                refuted = refuted or _elsewhere(f"{name}, {_WHEN['before']}", first, owner, twins)
             if index == 0:
                 end = buffers[0][0 if before.side != "destination" else -1]
                 page = end.page_bytes if end is not None else 0
@@ -134,14 +140,24 @@ def _moved_bytes(size: int, page: int, before: Pages, after: Pages, fresh: bool)
 def _judge(flow: Flow, result: FlowResult, twins: Mapping[str, str]) -> tuple[str | None, Warning | None]:
     """Returns why a prefetch did not move its pages, or a warning that this is unknown."""
     wanted = flow.destination.device
-    for label, seen in [("after timed prefetches", result.timed), ("after a prefetch", result.after)]:
+    for when, seen in [("timed", result.timed), ("after", result.after)]:
         for side in seen:
             pages = pages_of(side, True)
             if not pages.known:
-                return None, warnings.make("residency", _seen(pages), f"{wanted}, {label}")
+                return None, _unconfirmed(pages, wanted, when)
             if pages.part(wanted, twins) < LEAST_RESIDENT_PART:
-                return _elsewhere(f"{flow.path}: {label}", pages, wanted, twins), None
+                return _elsewhere(f"{flow.path}: {_WHEN[when]}", pages, wanted, twins), None
     return None, None
+
+
+def _unconfirmed(pages: Pages, device: str, when: str) -> Warning:
+    fields: WarningFields = {
+        "device": device,
+        "when": when,
+        "pages": dict(pages.where),
+        "unknown_pages": pages.sampled - sum(pages.where.values()),
+    }
+    return warnings.make("residency", _seen(pages), f"{device}, {_WHEN[when]}", fields)
 
 
 def _elsewhere(when: str, pages: Pages, wanted: str, twins: Mapping[str, str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from byteways.record.library_choice import choice_of
 from byteways.run.shared.library_log import LOG_SOURCE, LibraryLog, has_choice
 from byteways.run.shared.mpi_library import open_mpi
 from byteways.run.shared.request import CaseRequest
+from byteways.run.shared.sheet_numbers import number_of
 from byteways.run.work.answer import WorkerAnswer, guarded
 from byteways.run.work.failures import skipped
 from byteways.run.work.outcome_fields import Outcome
@@ -41,11 +41,9 @@ LIBRARIES_READ = (
 )
 
 
-#: A sheet's line where the model has no table [mpi]: no MPI sends in no time. The reason to skip its cases.
-_WITHOUT_MPI = re.compile(r"^mpi\.send_ns\t0(\.0)?$", re.MULTILINE)
+#: Why cases are skipped where the model has no table [mpi] (no MPI sends in no time) …
 NO_MPI = "the machine model has no numbers of MPI ([mpi])"
-#: The same for LL128, where NCCL_PROTO allows nothing else.
-_WITHOUT_LL128 = re.compile(r"^xccl\.ll128_step_ns\t0(\.0)?$", re.MULTILINE)
+#: … and where NCCL_PROTO allows nothing but LL128, and the model has no number of it.
 NO_LL128 = "the machine model has no LL128 ([xccl] ll128_step_ns)"
 
 
@@ -69,9 +67,10 @@ class SimulatedRanks:
         case = request.case
         reason = _without_effect(case.environment)
         needs_mpi = INTERFACES[case.interface].between in ("mpi", "ucx") and case.transport != "xccl"
-        if needs_mpi and _WITHOUT_MPI.search(self._machine[1]):
+        if needs_mpi and number_of(self._machine[1], "mpi.send_ns") == 0:
             reason = NO_MPI
-        if case.environment.get("NCCL_PROTO") == "LL128" and _WITHOUT_LL128.search(self._machine[1]):
+        only_ll128 = case.environment.get("NCCL_PROTO") == "LL128"
+        if only_ll128 and number_of(self._machine[1], "xccl.ll128_step_ns") == 0:
             reason = NO_LL128
         if reason:
             return WorkerAnswer(skipped(reason))

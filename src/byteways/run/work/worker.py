@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from byteways.run.shared.health_host import HostMonitor
-from byteways.run.shared.protocol import Channel, ConnectionClosed
+from byteways.run.shared.protocol import CLOCK, Channel, ConnectionClosed
 from byteways.run.shared.request import CaseRequest
 from byteways.run.shared.simulator import simulator_path
+from byteways.run.shared.worker_clock import clock_answer, clock_step_ns
 from byteways.run.work.answer import WorkerAnswer, guarded, watched
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ class Worker:
 
     def serve(self) -> None:
         """Serves until told to stop, the conductor is gone, or a runtime is unusable."""
-        self._channel.send({"did": "hello", "pid": os.getpid()})
+        step = {} if self._machine else {"clock_step_ns": clock_step_ns()}
+        self._channel.send({"did": "hello", "pid": os.getpid(), **step})
         while True:
             request = self._channel.receive()
             if request["do"] == "stop":
@@ -88,6 +90,8 @@ class Worker:
                 return
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["do"] == CLOCK:
+            return clock_answer()
         if request["do"] == "devices":
             return self._devices()
         if request["do"] == "probe":

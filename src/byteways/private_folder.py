@@ -1,7 +1,8 @@
-"""Private temporary folders (for sockets) that no other user can read and that do not remain forever.
+"""Private temporary folders that no other user can read and that do not remain forever.
 
-A killed process cannot clean up. The creator of a folder holds a lock on it while in use; the next process
-of the same user that needs one removes the unlocked ones.
+SIGTERM and SIGHUP remove a folder before they end the process. A killed process cannot clean up: the creator
+of a folder holds a lock on it while in use; the next process of the same user that needs one removes the
+unlocked ones.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import contextlib
 import fcntl
 import os
 import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,10 +59,31 @@ class PrivateFolder:
 def private_folder() -> Iterator[Path]:
     """Provides a temporary folder for the duration of the context. Raises BytewaysError if there is none."""
     folder = PrivateFolder(temporary_base())
+    ending = _removing_at_end(folder.path)
     try:
         yield folder.path
     finally:
+        for number in ending:
+            signal.signal(number, signal.SIG_DFL)
         folder.remove()
+
+
+def _removing_at_end(folder: Path) -> list[signal.Signals]:
+    """Lets signals that would end this process at once remove the folder first. Returns these signals."""
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    own = os.getpid()
+
+    def end(number: int, frame: object) -> None:
+        if os.getpid() == own:  # not in a forked child
+            shutil.rmtree(folder, ignore_errors=True)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    ending = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]
+    for number in ending:
+        signal.signal(number, end)
+    return ending
 
 
 def _remove_abandoned(base: Path) -> None:
