@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from byteways.ext.models import load
+from byteways.ext.models.topology import topology_of
+from byteways.measure.conduct.dry_run import DryRun
+from byteways.measure.conduct.execution import plan_of
+from byteways.measure.conduct.probe import Probe
+from byteways.measure.conduct.simulation import Simulation
+from byteways.measure.shared.options import RunOptions
 from byteways.plan.planner import NoCaseError
 from byteways.plan.suite import load as load_suite
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.dry_run import DryRun
-from byteways.run.conduct.execution import plan_of
-from byteways.run.conduct.probe import Probe
-from byteways.run.conduct.simulation import Simulation
-from byteways.run.shared.options import RunOptions
-from byteways.simulate import load
-from byteways.simulate.topology import topology_of
 from tests.cli.called import byteways
 
 MODEL = "frontier-mi250x-2"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from unittest import mock
 
 from assumed_numbers import Machine, numbers_of, only_assumed
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.shared.request import CaseRequest
-from byteways.simulate import load
-from byteways.simulate.basis import rests_on
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.ext.models import load
+from byteways.ext.models.basis import rests_on
+from byteways.measure.shared.request import CaseRequest
 from tests.native.simulated import apart
 
 MIB = 2**20

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
+from byteways.ext.models import load, names
+from byteways.ext.models.basis import rests_on
+from byteways.ext.models.model import MachineModel, SourcedValue
+from byteways.measure.conduct.recording import record_without_values
 from byteways.record.record import Record
 from byteways.record.requested import request_fields
-from byteways.run.conduct.recording import record_without_values
-from byteways.simulate import load, names
-from byteways.simulate.basis import rests_on
-from byteways.simulate.model import MachineModel, SourcedValue
 from tests.changed import replace
 
 GIB = 2**30

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import coverage_runs as runs
-from byteways.explain.results import repeatability
+from byteways.answers.results import repeatability
 from coverage_series import KINDS, Judged, chance_of_no_trace, no_trace
 from validation import coverage
 

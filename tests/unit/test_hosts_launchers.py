@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.run.hosts import launchers, reach, states
-from byteways.run.hosts.facts import cores_of_rank, ends_of, number_on_host, placed, sharing
-from byteways.run.hosts.job import HostsJob
-from byteways.run.hosts.launchers import HostsLauncher, find_hosts_launcher
-from byteways.run.shared.allocation import Allocation
-from byteways.run.shared.launchers import Launcher
-from byteways.topology.model import Device, Link, Nic, Topology
+from byteways.base.errors import BytewaysError
+from byteways.machine.model import Device, Link, Nic, Topology
+from byteways.measure.hosts import launchers, reach, states
+from byteways.measure.hosts.facts import cores_of_rank, ends_of, number_on_host, placed, sharing
+from byteways.measure.hosts.job import HostsJob
+from byteways.measure.hosts.launchers import HostsLauncher, find_hosts_launcher
+from byteways.measure.shared.allocation import Allocation
+from byteways.measure.shared.launchers import Launcher
 
 FAMILIES = [
     ("MPICH", ("mpiexec", "-n", "{ranks}"), "mpiexec -n N -f F -ppn R P"),

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from byteways.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS
-from byteways.imported.reader import Found
-from byteways.imported.scan import scan_text
-from byteways.imported.value import ForeignValue
+from byteways.ext.audit.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS
+from byteways.ext.audit.imported.reader import Found
+from byteways.ext.audit.imported.scan import scan_text
+from byteways.ext.audit.imported.value import ForeignValue
 from tests.imported.write import EXPECTED, FOLDER, files, formats, variants
 
 FILES = [(name, file_name) for name in formats() for file_name in variants(name)]

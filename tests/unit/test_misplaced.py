@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.aliases import ALIASES, SUITES
+from byteways.cases.aliases import ALIASES, SUITES
 from byteways.cli.usage import _OPTIONS, _VERBS
 from byteways.plan import suite
 from byteways.plan.misplaced_words import OF_QUESTION, OF_RUN, advice, placed

@@ -11,7 +11,7 @@ import pytest
 
 import mission
 import mission_rows
-from byteways.studies.reading import load
+from byteways.ext.studies.published.reading import load
 from mission_rows import BY_PROXY, NOT_DECIDABLE, ON_A_MODEL, Evidence, Row
 
 #: Items of each source.

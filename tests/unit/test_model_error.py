@@ -13,9 +13,9 @@ import model_error
 import published_values as published
 import simulated_messages
 import simulated_programs
-from byteways.plan.case import Buffer
-from byteways.simulate import load
-from byteways.simulate.model import CategoryError, Fit
+from byteways.cases.case import Buffer
+from byteways.ext.models import load
+from byteways.ext.models.model import CategoryError, Fit
 from message_figures import Messages
 from model_error import Prediction
 

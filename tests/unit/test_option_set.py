@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import byteways
-from byteways.plan.option_set import NO_OPTIONS, OptionSet
+from byteways.cases.option_set import NO_OPTIONS, OptionSet
 
 PACKAGE = Path(byteways.__file__).parent
 #: Options as a text, or a set of such texts. A sequence has names of options.

@@ -102,7 +102,7 @@ def test_wheel_has_everything(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     assert package_files() <= names
-    assert {"byteways/py.typed", "byteways/_core.pyi", "byteways/suites/quick.toml"} <= names
+    assert {"byteways/py.typed", "byteways/_core.pyi", "byteways/plan/suites/quick.toml"} <= names
     assert [name for name in names if name.startswith("byteways/_core.") and name.endswith(".so")]
     assert {SIMULATOR, *COPY_LIBRARY, *SHIMS, *COLLECTORS, *PRELOADED, *EMPTY} <= names
     assert [name for name in names if name.endswith("licenses/LICENSE")]

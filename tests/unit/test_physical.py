@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
 from byteways.plan.limits import excess_of_pages
 from byteways.record.physical import judged, with_caches
 from tests.changed import replace

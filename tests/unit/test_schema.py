@@ -12,9 +12,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from byteways.machine.model import Capabilities, Offer
 from byteways.record import manifest, schema
 from byteways.record.samples import Samples
-from byteways.topology.model import Capabilities, Offer
 from tests.report import sample_run
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from msgspec import structs, to_builtins
 
-from byteways.errors import BytewaysError
-from byteways.run.conduct.simulation import (
+from byteways.base.errors import BytewaysError
+from byteways.ext.models import library
+from byteways.ext.models.sheet import sheet
+from byteways.measure.conduct.simulation import (
     Simulation,
     recorded_simulation,
     simulation_changes,
     simulation_of,
 )
-from byteways.simulate import library
-from byteways.simulate.sheet import sheet
 
 
 @pytest.mark.parametrize("name", library.names())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
 
 _DEVICES = (
     "choose devices with --only 'path=gpu0>gpu1', "
@@ -115,7 +115,7 @@ def _hint(message: str, words: Sequence[str], where: str, options_of_run: Callab
 
 def _filter(option: str, words: Sequence[str], where: str) -> str:
     """Returns the hint for an option that is a key of --only: `--pattern`, `--src`."""
-    from byteways.aliases import AmbiguousError, called
+    from byteways.cases.aliases import AmbiguousError, called
     from byteways.plan.filter_keys import KEYS
 
     try:
@@ -131,9 +131,9 @@ def _filter(option: str, words: Sequence[str], where: str) -> str:
 
 def _extra(word: str, where: str) -> str:
     """Returns the hint for a word too many: a machine, or for `run` another suite or another's word."""
+    from byteways.ext.models import names as machines
     from byteways.plan.misplaced_words import placed
     from byteways.plan.suite import names as suites
-    from byteways.simulate import names as machines
 
     if word in machines():
         return f"{where} --machine {word}"

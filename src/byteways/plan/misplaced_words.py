@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from byteways.aliases import SUITES, AmbiguousError, called
-from byteways.plan.case import PATTERNS
-from byteways.plan.interfaces import INTERFACES
-from byteways.plan.memory import MEMORIES
-from byteways.plan.spelling import closest
-from byteways.units import parse_size
+from byteways.base.spelling import closest
+from byteways.base.units import parse_size
+from byteways.cases.aliases import SUITES, AmbiguousError, called
+from byteways.cases.case import PATTERNS
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import MEMORIES
 
 #: Our words by kind, in the order of looking up: `cudaMallocHost` is memory before it is a call.
 _OURS: Mapping[str, Sequence[str]] = {

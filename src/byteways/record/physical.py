@@ -11,14 +11,14 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from byteways.plan.case import Case, Flow
+from byteways.base.units import format_bandwidth
+from byteways.cases.case import Case, Flow
+from byteways.cases.memory import is_managed
+from byteways.machine.model import Topology
 from byteways.plan.limits import Excess, Limit, excess, excess_of_pages, limit, worst
-from byteways.plan.memory import is_managed
 from byteways.record import warnings
 from byteways.record.record import BEYOND_LIMIT, Record
 from byteways.record.warnings import Warning, WarningFields
-from byteways.topology.model import Topology
-from byteways.units import format_bandwidth
 
 #: Byte counts that can be compared with a limit. Other bandwidths, such as the bus bandwidth of a collective,
 #: are defined by a formula instead of the bytes moved.

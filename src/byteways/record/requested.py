@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from byteways.plan.case import PlannedCase
-from byteways.simulate.basis import rests_on
-from byteways.simulate.model import MachineModel
+from byteways.cases.case import PlannedCase
+from byteways.ext.models.basis import rests_on
+from byteways.ext.models.model import MachineModel
 
 
 def request_fields(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, Any]:

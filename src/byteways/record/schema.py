@@ -14,11 +14,11 @@ from typing import Any
 
 import msgspec
 
+from byteways.base.writing import write as write_file
+from byteways.ext.models.schema import SourceText, machine_struct
 from byteways.record.manifest_types import OPTIONAL_FIELDS, RUN_STATES, Manifest
 from byteways.record.record import SCHEMA_VERSION, STATUSES, Record
 from byteways.record.samples import Samples
-from byteways.simulate.schema import SourceText, machine_struct
-from byteways.writing import write as write_file
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
