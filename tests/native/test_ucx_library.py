@@ -64,7 +64,8 @@ def test_the_simulated_library_has_every_function(monkeypatch: pytest.MonkeyPatc
 def test_this_process_loads_nothing() -> None:
     """Catches a probe that loads UCX, which handles signals and memory, into the process that asks."""
     code = (
-        "from byteways.measure.shared.ucx_library import ucx_of_mpi, ucx_report_of_child; ucx_report_of_child();"
+        "from byteways.measure.shared.ucx_library import ucx_of_mpi, ucx_report_of_child;"
+        "ucx_report_of_child();"
         "print('libucp.so' in open('/proc/self/maps').read())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -15,8 +15,7 @@ from byteways.base.errors import ExitStatus
 from byteways.cli.usage import explained
 from byteways.console.terminal import echo
 
-#: Summary of each verb in the order of --help, by task. Each verb is the function of that name in
-#: byteways/cli/<verb>.py.
+#: Summary of each verb in the order of --help, by task.
 VERBS_BY_TASK = {
     "Look at the machine": {
         "doctor": "Check libraries and devices, and say how to fix problems.",
@@ -46,8 +45,16 @@ VERBS_BY_TASK = {
 }
 VERBS = {verb: summary for verbs in VERBS_BY_TASK.values() for verb, summary in verbs.items()}
 
-#: Modules, and their functions, of verbs that are words of Python.
-_MODULES = {"import": "import_outputs"}
+#: Verbs of extensions: module and function. Each other verb is a function of its own name, in the module of
+#: that name in byteways/cli.
+OF_EXTENSIONS = {
+    "advise": ("byteways.ext.watch.verbs.advise", "advise"),
+    "audit": ("byteways.ext.audit.verbs.audit", "audit"),
+    "import": ("byteways.ext.audit.verbs.import_outputs", "import_outputs"),
+    "plan": ("byteways.ext.copy.verbs.plan", "plan"),
+    "reproduce": ("byteways.ext.studies.verbs.reproduce", "reproduce"),
+    "watch": ("byteways.ext.watch.verbs.watch", "watch"),
+}
 
 #: Typer's exception for wrong usage; Typer 0.12 takes it from Click, later versions have their own.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -80,8 +87,8 @@ class VerbGroup(TyperGroup):
 
 def function_of(name: str) -> Any:
     """Returns the function of a verb from its module."""
-    own = _MODULES.get(name, name)
-    return getattr(importlib.import_module(f"byteways.cli.{own}"), own)
+    module, function = OF_EXTENSIONS.get(name, (f"byteways.cli.{name}", name))
+    return getattr(importlib.import_module(module), function)
 
 
 def load_verb(name: str, words: Sequence[str] = ()) -> Any:

@@ -1,4 +1,6 @@
-"""A rank of a run between hosts, one or more on each: `byteways.measure.hosts.worker --socket PATH --ranks N`.
+"""A rank of a run between hosts, one or more on each.
+
+Started as `byteways.measure.hosts.worker --socket PATH --ranks N`.
 
 The lowest rank that reaches the conductor's socket speaks for all: it tells the others each request and
 collects what the groups of ranks found: pairs, or all together. Ranks sleep while they wait, so that those

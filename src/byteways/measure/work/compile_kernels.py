@@ -1,4 +1,4 @@
-"""Compiles kernels in a child process: start.py runs `byteways.measure.work.compile_kernels ARCHITECTURE CACHE`.
+"""Compiles kernels in a child process: `byteways.measure.work.compile_kernels ARCHITECTURE CACHE`.
 
 Some run-time compilers (hipRTC 5) terminate the process if they do not know the architecture. So a child
 compiles and fills the kernel cache; if it dies, its kernels are unavailable with that reason.

@@ -1,8 +1,8 @@
 """A child process that allocates GPU memory and exports it: drivers refuse to open an IPC handle in the
 process that exported it.
 
-The child runs as `byteways.measure.work.exporter DESCRIPTOR`. It reads requests from its standard input, one per
-line, and writes one line per request to the descriptor: `allocate NUMBER DEVICE MEMORY BYTES` is answered by
+The child runs as `byteways.measure.work.exporter DESCRIPTOR`. It reads requests from its standard input, one
+per line, and writes one line per request to the descriptor: `allocate NUMBER DEVICE MEMORY BYTES` is answered by
 `handle HEX` or `error REASON`, `free NUMBER` by `freed`. It ends when its standard input ends.
 """
 
