@@ -24,10 +24,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from byteways.answers.best.copy_plan import CopyPlan, copy_plan
 from byteways.answers.results.index import Index
 from byteways.answers.results.repeatability import student
 from byteways.base.units import format_size
-from byteways.ext.copy.copy_plan import CopyPlan, copy_plan
 from byteways.ext.copy.native_library import LIBRARY
 from byteways.measure.shared.simulator import native_folder
 from byteways.record.run_folder import RunFolder

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from rooms import parsed
+from packages import parsed
 
 PACKAGE = Path(__file__).parents[1] / "src" / "byteways"
 #: What makes an error, by name: the form of the message, and which arguments are message and hint.

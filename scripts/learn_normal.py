@@ -24,12 +24,12 @@ sys.path[:0] = [str(ROOT / "validation")]
 from byteways.answers.results.index import Index  # noqa: E402
 from byteways.cases.case import PlannedCase  # noqa: E402
 from byteways.ext.audit.imported.cases import cases_of, transfer  # noqa: E402
-from byteways.ext.models.library import load as load_model  # noqa: E402
-from byteways.ext.models.topology import topology_of  # noqa: E402
 from byteways.ext.studies.published.values import LARGEST  # noqa: E402
 from byteways.machine.model import Topology  # noqa: E402
 from byteways.machine.nominal import NOMINAL_MACHINES, nominal_topology  # noqa: E402
 from byteways.measure.conduct.recording import record_without_values  # noqa: E402
+from byteways.models.library import load as load_model  # noqa: E402
+from byteways.models.topology import topology_of  # noqa: E402
 from byteways.record.record import Record  # noqa: E402
 from byteways.record.run_folder import RunFolder  # noqa: E402
 from byteways.verdicts.checks.learning import learned  # noqa: E402

@@ -16,14 +16,13 @@ from typing import Any, get_args, get_type_hints
 
 from typer.models import ArgumentInfo
 
-from byteways.base import settings
+from byteways.base import aliases, settings
 from byteways.base.errors import BytewaysError
 from byteways.base.units import format_size
-from byteways.cases import aliases
 from byteways.cases.interfaces import INTERFACES, OF_ALL, OPTIONS
 from byteways.cases.kv_cache import SHAPES, cache_blocks
 from byteways.cases.reasons import MEANINGS
-from byteways.cases.variables import accepted_variables, words_of_code
+from byteways.cli import schema
 from byteways.cli.frame import VERBS, function_of
 from byteways.ext.audit.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS
 from byteways.ext.watch.traces.formats import TRACE_FORMATS
@@ -31,17 +30,17 @@ from byteways.machine.facts import FACTS
 from byteways.plan import suite
 from byteways.plan.filter_keys import CASE_FIELDS, KEYS
 from byteways.plan.legality import RULES
-from byteways.record import schema
+from byteways.plan.variables import accepted_variables, words_of_code
 from byteways.record.columns import COLUMNS
 from byteways.record.warnings import ADVICE
 from error_messages import error_messages
-from rooms import CORE, ROOMS, Room, lines_of
+from packages import CORE, PACKAGES, Package, face, lines_of, module_file, purpose
 
 DOCS = Path(__file__).parents[1] / "docs"
-PLACE = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+PLACE = re.compile(r"(<!-- table: ([a-z.-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
-#: A row of the table of rooms: name and lines.
-ROOM_LINES = re.compile(r"^\| ([^|]+) \| [^|]+ \| ([\d,]+) \|", re.MULTILINE)
+#: A row of the table of packages: name and lines.
+PACKAGE_LINES = re.compile(r"^\| \[([^\]]+)\][^|]+ \| [^|]+ \| ([\d,]+) \|", re.MULTILINE)
 VALUE_NAMES = {Path: "PATH", str: "TEXT", int: "INTEGER", float: "NUMBER"}
 
 
@@ -171,26 +170,34 @@ def mistake_example() -> str:
     raise ValueError("the guide's suite has no kernel-bulk to mistype")
 
 
-def rooms_table() -> str:
-    """The rooms of the package. Written lines stay while they are right within a tenth: few changes of code
-    change the page.
+def packages_table() -> str:
+    """The packages. Written lines stay while they are right within a tenth: few changes of code change the
+    page.
     """
     page = (DOCS / "concepts" / "architecture.md").read_text(encoding="utf-8")
-    written = {name: int(lines.replace(",", "")) for name, lines in ROOM_LINES.findall(page)}
+    written = {name: int(lines.replace(",", "")) for name, lines in PACKAGE_LINES.findall(page)}
     rows = []
-    for room in ROOMS:
-        lines, before = lines_of(room), written.get(room_name(room), 0)
-        shown = (
-            before if abs(lines - before) <= lines / 10 else round(lines, -1 if lines < 1000 else -2) or lines
-        )
-        rows.append(
-            (room_name(room), room.says, f"{shown:,}", ", ".join(map(import_name, room.imports)) or "–")
-        )
-    return table(("room", "what it is for", "lines", "may import"), rows)
+    for package in PACKAGES:
+        name = package.name.replace(".", "/")
+        address = f"https://github.com/byteways/byteways/tree/main/src/byteways/{name}"
+        lines, before = lines_of(package), written.get(name, 0)
+        shown = before if abs(lines - before) <= lines / 10 else round(lines, -2)
+        imports = ", ".join(map(import_name, package.imports)) or "–"
+        rows.append((f"[{name}]({address})", package.says, f"{shown:,}", imports))
+    return table(("package", "what it is for", "lines", "may import, besides base"), rows)
 
 
-def room_name(room: Room) -> str:
-    return room.name if room.modules else f"`{room.name.replace('.', '/')}/`"
+def package_readme(package: Package) -> str:
+    """What a package's README says of its face: where to begin, what it may import, what others import."""
+    begin = f"{package.begin.replace('.', '/')}.py"
+    imports = ["base", *map(import_name, package.imports)] if package.name != "base" else []
+    rows = [
+        (f"`{name.replace('.', '/')}`", purpose(module_file(package, name)) or "–") for name in face(package)
+    ]
+    text = f"Begin with [{begin}]({begin}). It may import {', '.join(imports) or 'no other package'}.\n\n"
+    if not rows:
+        return text + "No other package imports it: `byteways/extensions.py` names what it adds.\n"
+    return text + "Other packages import these modules alone:\n\n" + table(("module", "what it is"), rows)
 
 
 def import_name(name: str) -> str:
@@ -276,7 +283,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "names-path": partial(names_table, "path"),
     "names-nearest": nearest_table,
     "mistake": mistake_example,
-    "rooms": rooms_table,
+    "packages": packages_table,
+    **{f"package-{package.name}": partial(package_readme, package) for package in PACKAGES},
     "reason-codes": reason_codes_table,
     "filters": filters_list,
     "commands": commands,
@@ -285,13 +293,18 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 
 
+def pages() -> list[Path]:
+    """Returns the pages with tables: those of docs, and the READMEs of the packages."""
+    return sorted([*DOCS.rglob("*.md"), *(package.folder / "README.md" for package in PACKAGES)])
+
+
 def with_tables(text: str) -> str:
     """A page with its tables as the code has them now. Raises KeyError at a table that nobody makes."""
     return PLACE.sub(lambda place: f"{place[1]}{TABLES[place[2]]()}{place[3]}", text)
 
 
 def main() -> int:
-    for page in sorted(DOCS.rglob("*.md")):
+    for page in pages():
         before = page.read_text(encoding="utf-8")
         after = with_tables(before)
         if after != before:

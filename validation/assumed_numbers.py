@@ -28,15 +28,15 @@ from pathlib import Path
 
 from byteways.cases.case import Case, PlannedCase
 from byteways.cases.options import RANK_ORDER
-from byteways.ext.models import MachineModel, load, names, sheet
-from byteways.ext.models.basis import CHANGE, MOVED, numbers_behind, rests_on
-from byteways.ext.models.model import ASSUMED_SOURCE, FITTED_SOURCE, FactValue, SourcedValue
 from byteways.measure.conduct.dry_run import dry_plan
 from byteways.measure.conduct.simulation import Simulation
 from byteways.measure.shared.launchers import job_for
 from byteways.measure.shared.options import RunOptions
 from byteways.measure.shared.request import CaseRequest
 from byteways.measure.shared.simulator import simulator_path
+from byteways.models import MachineModel, load, names, sheet
+from byteways.models.basis import CHANGE, MOVED, numbers_behind, rests_on
+from byteways.models.model import ASSUMED_SOURCE, FITTED_SOURCE, FactValue, SourcedValue
 from byteways.plan.ranks import BY_DEVICE
 from byteways.plan.suite import load as load_suite
 

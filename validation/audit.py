@@ -31,10 +31,10 @@ from byteways.ext.audit.imported.value import ForeignValue, Hints, Operation, Un
 from byteways.ext.audit.judging.audit import ReadFile, audited
 from byteways.ext.audit.judging.machine import machines_of
 from byteways.ext.audit.judging.verdict import HIGH_NUMBER, IMPOSSIBLE_NUMBER, LOW_NUMBER, AuditedValue
-from byteways.ext.models.library import load as load_model
-from byteways.ext.models.topology import topology_of
 from byteways.machine.model import Topology
 from byteways.machine.nominal import NOMINAL_MACHINES, nominal_topology
+from byteways.models.library import load as load_model
+from byteways.models.topology import topology_of
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.verdicts.checks.normal import Normal, read_normal

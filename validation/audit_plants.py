@@ -10,10 +10,10 @@ from byteways.cases.collective_counts import bus_factor
 from byteways.ext.audit.imported.cases import cases_of
 from byteways.ext.audit.imported.value import ForeignValue, Operation, Unit
 from byteways.ext.audit.judging.expected import References
-from byteways.ext.models.library import load as load_model
-from byteways.ext.models.topology import topology_of
 from byteways.machine.model import Topology
 from byteways.machine.nominal import NOMINAL_MACHINES, nominal_topology
+from byteways.models.library import load as load_model
+from byteways.models.topology import topology_of
 from byteways.verdicts.checks.normal import Normal
 
 GB_S, MB_S, MIB_S = Unit("GB/s"), Unit("MB/s"), Unit("MiB/s", "MB/s")

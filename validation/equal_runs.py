@@ -29,8 +29,8 @@ from msgspec import structs
 import byteways
 from byteways.answers.results.index import Index
 from byteways.answers.results.summary import RecordedRun
-from byteways.ext.models.library import names
 from byteways.machine.model import Topology
+from byteways.models.library import names
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.verdicts.checks.check import Check, CheckQuestion, checked

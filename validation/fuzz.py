@@ -111,8 +111,8 @@ def targets(work: Path) -> list[Target]:
         make_plan(load(str(folder / "s.toml")), run.topology, Capabilities.from_json(capabilities))
 
     def read_model(folder: Path) -> None:
-        from byteways.ext.models import load, sheet
-        from byteways.ext.models.topology import topology_of
+        from byteways.models import load, sheet
+        from byteways.models.topology import topology_of
 
         model = load(str(folder / "s.toml"))
         topology_of(model)
@@ -149,7 +149,7 @@ def targets(work: Path) -> list[Target]:
     shown = [{name: (run.path / name).read_bytes() for name in kept[:2]}]
     return [
         Target("suite", shipped("byteways.plan.suites"), read_suite),
-        Target("model", shipped("byteways.ext.models"), read_model),
+        Target("model", shipped("byteways.models"), read_model),
         Target(
             "study",
             [{n: c for n, c in one.items() if Path(n).suffix in DAMAGE} for one in studies],

@@ -34,7 +34,7 @@ from byteways.answers.results.selection import submits_many
 from byteways.answers.results.summary import Result, pool
 from byteways.base.errors import BytewaysError
 from byteways.cases.question import Question
-from byteways.ext.models import names
+from byteways.models import names
 from byteways.questions.findings import findings
 from byteways.questions.node_matrix import node_matrix
 from byteways.questions.subjects.transfers import FASTEST_BY_KIND

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from byteways.ext.models.library import names
+from byteways.models.library import names
 from byteways.questions.bottlenecks.culprits import joined, parts_of
 from byteways.questions.findings import findings
 from byteways.record.run_folder import RunFolder

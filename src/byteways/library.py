@@ -361,7 +361,7 @@ def measure(
 
 
 def _display(shown: bool) -> Callable[[int, Interruption], AbstractContextManager[Display]]:
-    from byteways.console.progress import Progress, stderr_screen
+    from byteways.cli.progress import Progress, stderr_screen
     from byteways.console.screens import Notebook, in_notebook
     from byteways.measure.conduct.measure_from_python import Quiet
 

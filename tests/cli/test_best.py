@@ -201,7 +201,7 @@ def test_an_answer_says_what_there_was_no_time_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Catches a question whose time is over and that has no answer, or one that hides what is missing."""
-    from byteways.console.progress import Progress
+    from byteways.cli.progress import Progress
     from byteways.measure.conduct.time_limit import TimeLimit
     from byteways.record.record import Record
 

@@ -10,9 +10,9 @@ import pytest
 
 from byteways.base.errors import ExitStatus
 from byteways.ext.copy import copy_plan_suite
-from byteways.ext.models import load, sheet
 from byteways.measure.conduct.conductor import Interrupted
 from byteways.measure.conduct.time_limit import TimeLimit
+from byteways.models import load, sheet
 from tests.cli.called import byteways, measured
 from tests.native import copy_program as of
 from tests.native.copy_program import Program

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from byteways.cases.case import PlannedCase
-from byteways.ext.models.faults import GRAMMAR
+from byteways.models.faults import GRAMMAR
 from tests.cli.called import byteways
 
 QUICK = ("quick",)

@@ -204,7 +204,7 @@ def lost(reason: str) -> tuple[PlannedCase, Record]:
 
 def test_plain_progress_tells_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch a fault that the log of a batch job does not show, or a line for every good case."""
-    from byteways.console.progress import Progress
+    from byteways.cli.progress import Progress
     from byteways.measure.conduct.interruption import Interruption
 
     planned, record = lost("worker ended by SIGSEGV")
@@ -220,7 +220,7 @@ def test_live_progress_tells_the_case_the_last_result_and_the_time_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Would catch a line that shows how much is done, but not what is being measured or for how long."""
-    from byteways.console import progress as module
+    from byteways.cli import progress as module
     from byteways.console.screens import Status
     from byteways.measure.conduct.interruption import Interruption
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from byteways.cli import main
-from byteways.console.progress import WRONG
+from byteways.cli.progress import WRONG
 from byteways.record.warnings import Warning
 from scripts.unpack_examples import recorded
 from tests.report import sample_run

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from byteways.ext.models import load
-from byteways.ext.models.topology import topology_of
 from byteways.measure.conduct.dry_run import DryRun
 from byteways.measure.conduct.execution import plan_of
 from byteways.measure.conduct.probe import Probe
 from byteways.measure.conduct.simulation import Simulation
 from byteways.measure.shared.options import RunOptions
+from byteways.models import load
+from byteways.models.topology import topology_of
 from byteways.plan.planner import NoCaseError
 from byteways.plan.suite import load as load_suite
 from byteways.record.record import Record

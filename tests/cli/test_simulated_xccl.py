@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from byteways.cases.interfaces import COLLECTIVES
-from byteways.ext.models import load
+from byteways.models import load
 from tests.cli.called import byteways, measured
 
 MIB = 2**20

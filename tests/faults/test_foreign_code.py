@@ -16,11 +16,11 @@ from byteways.base.errors import BytewaysError, ExitStatus
 from byteways.base.safe_folders import who_else_may_write
 from byteways.base.settings import SETTINGS, module_command
 from byteways.cases.case import Case
-from byteways.cases.variables import accepted_variables, readers, refusal
 from byteways.measure.conduct.process import WorkerProcess
 from byteways.measure.shared.library_paths import library_directories
 from byteways.measure.shared.options import RunOptions
 from byteways.plan.hosts.names import Host, check_names
+from byteways.plan.variables import accepted_variables, readers, refusal
 from byteways.start import without_current_directory
 from tests.cli.called import byteways
 from tests.faults.harness import Command

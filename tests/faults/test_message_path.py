@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.ext.models import load, sheet
-from byteways.ext.models.topology import topology_of
 from byteways.machine.model import Topology
 from byteways.measure.conduct.library_memory_support import LibraryMemorySupport
 from byteways.measure.conduct.message_path import CORES, FASTER, GPU, PATH_BYTES, MessagePath, probes, warned
 from byteways.measure.conduct.process import WorkerLost
 from byteways.measure.shared.simulator import simulator_path
 from byteways.measure.work.simulated_ranks import SimulatedRanks
+from byteways.models import load, sheet
+from byteways.models.topology import topology_of
 from byteways.record.record import Record
 from tests.asked import asked
 from tests.faults.test_device_messages import planned

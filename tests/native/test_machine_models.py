@@ -17,9 +17,6 @@ from byteways import _core
 from byteways.answers.results.summary import cells
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.cli import main
-from byteways.ext.models import load, names, sheet
-from byteways.ext.models.model import MachineModel
-from byteways.ext.models.topology import topology_of
 from byteways.machine.routes import route
 from byteways.measure.conduct.dry_run import dry_plan
 from byteways.measure.conduct.probe import lost_probe, probe_with
@@ -30,6 +27,9 @@ from byteways.measure.shared.simulator import simulator_path
 from byteways.measure.work.measuring import NativeMeasurer
 from byteways.measure.work.own_host import devices_of_own_host
 from byteways.measure.work.worker import refused
+from byteways.models import load, names, sheet
+from byteways.models.model import MachineModel
+from byteways.models.topology import topology_of
 from byteways.plan.suite import load as suite
 from byteways.questions.findings import findings
 from byteways.questions.subjects.saturation import saturations

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from byteways.answers.results.index import Index
-from byteways.ext.models import load
+from byteways.models import load
 from byteways.questions.bottlenecks.prediction import predictions
 from byteways.record.run_folder import RunFolder
 from tests.cli.called import byteways

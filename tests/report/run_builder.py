@@ -12,8 +12,8 @@ from typing import Any
 
 from byteways.cases.case import Case, Flow, PlannedCase
 from byteways.machine.model import Cache, Device, Link, Topology
+from byteways.measure.conduct.requested import request_fields
 from byteways.record.record import SCHEMA_VERSION, Record
-from byteways.record.requested import request_fields
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
 from tests.changed import replace

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from byteways.answers.results.index import Index
-from byteways.ext.models import library
-from byteways.ext.models.topology import topology_of
 from byteways.machine.model import Device, Link, Nic, Topology
 from byteways.machine.routes import route
+from byteways.models import library
+from byteways.models.topology import topology_of
 from byteways.questions.findings import findings
 from byteways.record.run_folder import RunFolder
 from byteways.report.node.boxes import PICTURE_WIDTH, Box

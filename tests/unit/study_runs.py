@@ -6,13 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from byteways.cases.case import Case, Flow, PlannedCase
-from byteways.ext.models import load as load_machine
-from byteways.ext.models.topology import topology_of
 from byteways.ext.studies.comparison.value_lookup import Sheet
 from byteways.ext.studies.published.study import Study
 from byteways.machine.model import Topology
+from byteways.measure.conduct.requested import request_fields
+from byteways.models import load as load_machine
+from byteways.models.topology import topology_of
 from byteways.record.record import Record
-from byteways.record.requested import request_fields
 from byteways.record.times import Times
 
 GIB = 2**30

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from byteways.base.aliases import ALIASES, NOTES, AmbiguousError, ends, translated
 from byteways.base.errors import BytewaysError
-from byteways.cases.aliases import ALIASES, NOTES, AmbiguousError, ends, translated
 from byteways.cases.case import PATTERNS
 from byteways.cases.interfaces import INTERFACES
 from byteways.cases.memory import MEMORIES

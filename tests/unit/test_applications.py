@@ -15,12 +15,12 @@ from byteways.cases.applications import (
     tile_of,
 )
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.ext.studies.published.applications import PublishedGain, gains
 from byteways.machine.model import Capabilities, Topology
 from byteways.plan.legality.applications import transport_refusal
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.executors import in_environment
 from byteways.questions.subjects import applications as subject
+from byteways.questions.subjects.published_applications import PublishedGain, gains
 from byteways.record.run_folder import RunFolder
 from byteways.record.version2 import evidence_in
 from tests.changed import replace

@@ -26,11 +26,11 @@ from byteways.ext.audit.judging.verdict import (
     AuditedValue,
 )
 from byteways.ext.audit.judging.wording_audit import audit_notes, explanation
-from byteways.ext.models.library import load
-from byteways.ext.models.topology import topology_of
 from byteways.machine import link_rates
 from byteways.machine.model import Topology
 from byteways.machine.nominal import nominal_topology
+from byteways.models.library import load
+from byteways.models.topology import topology_of
 from byteways.record.run_folder import RunFolder
 from byteways.verdicts.checks.normal import read_normal
 from unpack_examples import recorded

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
-from byteways.ext.models import load, names
-from byteways.ext.models.basis import rests_on
-from byteways.ext.models.model import MachineModel, SourcedValue
 from byteways.measure.conduct.recording import record_without_values
+from byteways.measure.conduct.requested import request_fields
+from byteways.models import load, names
+from byteways.models.basis import rests_on
+from byteways.models.model import MachineModel, SourcedValue
 from byteways.record.record import Record
-from byteways.record.requested import request_fields
 from tests.changed import replace
 
 GIB = 2**30

@@ -10,9 +10,9 @@ from byteways.answers.best.methods import _CALLS
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.cases.interfaces import INTERFACES
 from byteways.cases.options import CALL
-from byteways.ext.models import load
-from byteways.ext.models.basis import numbers_behind
 from byteways.machine.model import OPTIONAL_CALLS, PLAIN_SET, Capabilities, Offer, Topology
+from byteways.models import load
+from byteways.models.basis import numbers_behind
 from byteways.plan.legality.request import Request, mistake
 from byteways.plan.legality.rules import broken_rule
 from tests.changed import replace

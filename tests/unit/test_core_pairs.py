@@ -10,7 +10,10 @@ import pytest
 
 from byteways.base.errors import BytewaysError
 from byteways.cases.case import Case
-from byteways.cases.core_pairs import (
+from byteways.machine.discovery import discover
+from byteways.machine.model import Cache, Device, Topology
+from byteways.machine.routes import link_class
+from byteways.plan.core_pairs import (
     ALL_PAIRS_UP_TO_CORES,
     core_pairs,
     note,
@@ -18,9 +21,6 @@ from byteways.cases.core_pairs import (
     sampled_cores,
     shared_cache,
 )
-from byteways.machine.discovery import discover
-from byteways.machine.model import Cache, Device, Topology
-from byteways.machine.routes import link_class
 from byteways.plan.suite import parse
 from byteways.plan.sweep import expand
 from tests.unit import machines

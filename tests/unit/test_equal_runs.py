@@ -8,7 +8,7 @@ import pytest
 
 import byteways
 import equal_runs
-from byteways.ext.models.library import names
+from byteways.models.library import names
 from tests.report import sample_run
 from tests.report.run_builder import GIB
 from tests.unit.test_comparison import folder_of

@@ -7,7 +7,7 @@ import graphlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from rooms import parsed
+from packages import parsed
 
 SOURCE = Path(__file__).parents[2] / "src"
 

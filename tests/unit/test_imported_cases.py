@@ -9,9 +9,9 @@ import pytest
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.ext.audit.imported.cases import OwnCase, cases_of
 from byteways.ext.audit.imported.value import ForeignValue, Operation, Unit
-from byteways.ext.models.library import load
-from byteways.ext.models.topology import topology_of
 from byteways.machine.nominal import nominal_topology
+from byteways.models.library import load
+from byteways.models.topology import topology_of
 
 H100 = nominal_topology("h100-x8")
 PEERS = Operation("copy", "unidirectional", "gpu2:device", "gpu3:device", "gpu2")

@@ -18,9 +18,9 @@ from byteways.ext.audit.imported.scan import OutputsOfFile, scan_text
 from byteways.ext.audit.imported.value import DATA_WRONG
 from byteways.ext.audit.judging.audit import ReadFile, audited
 from byteways.ext.audit.judging.verdict import WRONG_NUMBER
-from byteways.ext.models.library import load
-from byteways.ext.models.topology import topology_of
 from byteways.machine.model import Topology
+from byteways.models.library import load
+from byteways.models.topology import topology_of
 from byteways.record.record_check import wrong
 from byteways.verdicts.checks.normal import Normal, read_normal
 from tests.cli.called import byteways

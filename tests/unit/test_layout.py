@@ -6,7 +6,7 @@ import pytest
 import rich.console
 
 from byteways.console.layout import PIPED_WIDTH, SCREEN_LINES, Lines, plain, show
-from byteways.ext.models import names
+from byteways.models import names
 from byteways.questions.display.table import Table
 
 HEADINGS = ("name", "description", "devices", "assumed")

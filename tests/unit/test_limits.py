@@ -18,11 +18,11 @@ from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.cli.measure_and_report import _beyond_limit
 from byteways.machine.model import Device, Link, Topology
 from byteways.measure.conduct.recording import measured_record
+from byteways.measure.conduct.requested import request_fields
 from byteways.plan.limits import excess, excess_of_pages, limit
+from byteways.plan.physical import judged, with_caches
 from byteways.record import warnings
-from byteways.record.physical import judged, judged_all
 from byteways.record.record import Record
-from byteways.record.requested import request_fields
 from byteways.record.run_folder import RunFolder
 from scripts.unpack_examples import recorded
 from tests.changed import replace
@@ -140,7 +140,8 @@ def test_an_old_run_is_held_against_the_limit_when_it_is_read() -> None:
     wanted = case(flow("gpu0", "gpu1"))
     bare = tuple(replace(device, last_level_cache_bytes=None) for device in machine().devices)
     old = record(wanted, bandwidth_bytes_per_s=692e9, directions={"gpu0>gpu1": 692e9})
-    (found,) = judged_all([old], machine(devices=bare), {"gpu0": {"last_level_cache_bytes": CACHE}})
+    probed = with_caches(machine(devices=bare), {"gpu0": {"last_level_cache_bytes": CACHE}})
+    found = judged(old, wanted, probed)
     assert found.beyond_limit
     assert judged(found, wanted, machine()).warnings == found.warnings
 
@@ -304,9 +305,9 @@ def _raw(name: str) -> float:
 
 def test_every_shipped_link_has_a_limit_or_a_reason() -> None:
     """Catches a link whose signalling rate is below its data rate, and a missing one without a word."""
-    from byteways.ext.models import library
-    from byteways.ext.models.topology import topology_of
     from byteways.machine.capacity import links_between
+    from byteways.models import library
+    from byteways.models.topology import topology_of
 
     known: Mapping[str, float | None] = {}
     for name in library.names():

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.ext.models.library import load
-from byteways.ext.models.topology import topology_of
+from byteways.models.library import load
+from byteways.models.topology import topology_of
 from byteways.record.record import Record
 from byteways.report.node.changes import draw_changes
 from byteways.verdicts.two_runs.link_changes import link_changes

@@ -12,12 +12,12 @@ import pytest
 
 from byteways.base.errors import BytewaysError
 from byteways.base.toml_files import read_toml
-from byteways.ext.models import load, load_text, sheet
-from byteways.ext.models.faults import GRAMMAR, check_faults, check_rank_faults
-from byteways.ext.models.model import SourcedValue
-from byteways.ext.models.schema import MODEL_TABLES
-from byteways.ext.models.topology import topology_of
-from byteways.record.schema import texts
+from byteways.cli.schema import texts
+from byteways.models import load, load_text, sheet
+from byteways.models.faults import GRAMMAR, check_faults, check_rank_faults
+from byteways.models.model import SourcedValue
+from byteways.models.schema import MODEL_TABLES
+from byteways.models.topology import topology_of
 
 WANTED = (
     "crusher-mi250x",

@@ -8,9 +8,9 @@ import pytest
 
 from byteways.answers.results.index import Index
 from byteways.answers.results.summary import RecordedRun
-from byteways.ext.models.library import load
-from byteways.ext.models.topology import topology_of
 from byteways.machine.model import Topology
+from byteways.models.library import load
+from byteways.models.topology import topology_of
 from byteways.questions.subjects.missing_links import missing_link, missing_pairs
 from tests.changed import replace
 

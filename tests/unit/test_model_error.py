@@ -14,8 +14,8 @@ import published_values as published
 import simulated_messages
 import simulated_programs
 from byteways.cases.case import Buffer
-from byteways.ext.models import load
-from byteways.ext.models.model import CategoryError, Fit
+from byteways.models import load
+from byteways.models.model import CategoryError, Fit
 from message_figures import Messages
 from model_error import Prediction
 

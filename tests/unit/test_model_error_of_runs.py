@@ -7,7 +7,7 @@ import pytest
 from byteways.answers.results.model_error import NOT_CHECKED, categories_of, model_error
 from byteways.cases.error_categories import ERROR_CATEGORIES, error_category
 from byteways.cases.interfaces import INTERFACES
-from byteways.ext.models import load
+from byteways.models import load
 
 FIT = {"categories": {"copies": {"values": 3, "median_error": 0.007, "p90_error": 0.02}}}
 

@@ -9,11 +9,11 @@ import pytest
 
 from byteways.base.errors import BytewaysError
 from byteways.cli import topo as view
-from byteways.ext.models import load, names
 from byteways.machine.capacity import links_between, memory_of
 from byteways.machine.model import Topology
 from byteways.machine.nominal import NOMINAL_MACHINES, NOMINAL_PEAKS, nominal_mark, nominal_topology
 from byteways.machine.routes import route
+from byteways.models import load, names
 from tests.cli.called import main
 
 

@@ -30,14 +30,17 @@ KEEPING = frozenset({"lower", "upper", "casefold", "strip", "lstrip", "rstrip", 
 OLDER_VERSIONS = frozenset({"record/version1.py", "record/version2.py"})
 #: Their `text` is what somebody else wrote.
 FOREIGN = {"ext/studies/comparison/fitting.py: _from": 1, "ext/audit/imported/value.py: rounding": 1}
-#: Readers of other programs' outputs; the room's other files are ours.
-READERS, NO_READERS = "imported/", frozenset({"cases.py", "records.py", "value.py"})
+#: Readers of other programs' outputs; the package's other files are ours.
+READERS, NO_READERS = "ext/audit/imported/", frozenset({"cases.py", "records.py", "value.py"})
 #: Says once what sentences say of several devices; no decision rests on it.
 FOLDING = {"cases/folding.py: form_of": 1}
 
 
 #: Packages in whose classes a field that is given words is declared a Sentence.
-DECLARING = ("record/", "run/", "doctor/", "explain/", "plan/legality/")
+DECLARING = (
+    *("record/", "measure/", "answers/", "questions/", "verdicts/", "plan/legality/"),
+    *("ext/audit/judging/", "ext/studies/comparison/", "ext/watch/advice/"),
+)
 
 
 @cache
@@ -297,9 +300,26 @@ def test_a_field_of_words_is_declared_one() -> None:
 #: Speaks of measuring: wrong of a simulated run.
 OF_MEASURING = re.compile(r"(?<![\w/.{-])measur(ed?|es|ing|ements?)(?![\w-]|\.\w)", re.IGNORECASE)
 #: What prints or draws sentences on a run.
-SHOWING = ("explain", "report", "console/overview.py", "cli/show", "console/node_text.py", "library.py")
+SHOWING = (
+    *(
+        "answers",
+        "questions",
+        "verdicts",
+        "report",
+        "console/overview.py",
+        "cli/show",
+        "console/node_text.py",
+    ),
+    *(
+        "library.py",
+        "ext/audit/judging",
+        "ext/studies/comparison",
+        "ext/studies/subject.py",
+        "ext/watch/advice",
+    ),
+)
 #: Hints and reasons of verbs, which name the kinds of runs or say what to do: not what a run shows.
-OF_VERBS = ("explain/checks/", "verdicts/two_runs/comparison.py")
+OF_VERBS = ("verdicts/checks/", "verdicts/two_runs/comparison.py")
 #: Fields of a record, or of what follows from one, whose text the measuring code writes.
 RECORDED = frozenset({"reason", "advice", "peak_source", "engine_evidence", "why_left_out", "told"})
 

@@ -162,7 +162,7 @@ def test_installed_wheel_works(fresh: Path, tmp_path: Path) -> None:
     assert "Simulated" in run(fresh / "byteways", *simulated, cwd=tmp_path, path=str(fresh))
     assert (tmp_path / "R" / "report.html").exists()
     shutil.rmtree(tmp_path / "R")
-    run(fresh / "python", "-m", "byteways.record.schema", tmp_path, cwd=tmp_path)
+    run(fresh / "python", "-m", "byteways.cli.schema", tmp_path, cwd=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "machine.schema.json",
         "record.schema.json",

@@ -10,8 +10,8 @@ import pytest
 
 from assumed_numbers import Machine
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.ext.models import load, names
 from byteways.measure.shared.request import CaseRequest
+from byteways.models import load, names
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from scripts.unpack_examples import recorded

@@ -10,7 +10,7 @@ import pytest
 from byteways.answers.results.case_names import describe
 from byteways.answers.results.index import Index
 from byteways.cases.case import Case
-from byteways.console.progress import describe as progress_of
+from byteways.cli.progress import describe as progress_of
 from byteways.questions.subjects import messages, rank_memories, rank_pairs
 from byteways.questions.tables import tables
 from byteways.questions.topics import topics

@@ -8,14 +8,14 @@ import pytest
 from msgspec import structs, to_builtins
 
 from byteways.base.errors import BytewaysError
-from byteways.ext.models import library
-from byteways.ext.models.sheet import sheet
 from byteways.measure.conduct.simulation import (
     Simulation,
     recorded_simulation,
     simulation_changes,
     simulation_of,
 )
+from byteways.models import library
+from byteways.models.sheet import sheet
 
 
 @pytest.mark.parametrize("name", library.names())

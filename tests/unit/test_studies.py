@@ -6,7 +6,6 @@ import pytest
 
 from byteways.base.errors import BytewaysError
 from byteways.cases.case import Case, Flow
-from byteways.ext.models import names as machine_names
 from byteways.ext.studies.comparison.fitting import NEITHER, Fitting, fitting_of
 from byteways.ext.studies.comparison.outcome import compare, outcome_of
 from byteways.ext.studies.comparison.places import locate
@@ -16,6 +15,7 @@ from byteways.ext.studies.published import names, split
 from byteways.ext.studies.published.reading import load
 from byteways.ext.studies.published.split import FITTED, HELD_OUT
 from byteways.ext.studies.published.study import Study
+from byteways.models import names as machine_names
 from byteways.record.record import Record
 from tests.changed import replace
 from tests.unit import machines

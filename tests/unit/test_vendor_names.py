@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rooms import parsed
+from packages import parsed
 
 ROOT = Path(__file__).parents[2]
 PACKAGE, NATIVE = ROOT / "src/byteways", ROOT / "native"
@@ -15,7 +15,7 @@ WORDS = re.compile(
     r"nvidia|cuda|nvrtc|nvml|nvlink|(?<![a-z])amd(?![a-z])|amdsmi|amdgpu|(?<![a-z])hip(?![a-z])|hiprtc|"
     r"rocm|(?<![a-z])hsa(?![a-z])|kfd|xgmi"
 )
-BELOW = {"topology", "machines"}
+BELOW = {"machine"}
 NATIVE_BELOW = ("runtimes/", "simulator/", "interfaces/device/")
 #: What has such a name nevertheless, and why.
 ALLOWED = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rooms import parsed
+from packages import parsed
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "byteways"
@@ -74,7 +74,7 @@ def visible() -> Iterator[tuple[str, str]]:
     for path in sorted(PACKAGE.rglob("*.j2")):
         words = re.sub(r"{[{%].*?[%}]}", " ", path.read_text(encoding="utf-8"))
         yield path.relative_to(ROOT).as_posix(), re.sub(r"<[^>]*>", " ", words)
-    for path in sorted((PACKAGE / "suites").glob("*.toml")):
+    for path in sorted((PACKAGE / "plan/suites").glob("*.toml")):
         yield path.name, path.read_text(encoding="utf-8")
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         text = re.sub(r"<!-- table: names-.*?<!-- end -->", "", path.read_text(encoding="utf-8"), flags=re.S)

@@ -16,7 +16,7 @@ import pytest
 import byteways
 from byteways.base import writing
 from byteways.cli import main
-from rooms import parsed
+from packages import parsed
 from tests.report import sample_run
 from tests.report.run_builder import Builder
 

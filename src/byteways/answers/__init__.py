@@ -1,1 +1,46 @@
-"""answers"""
+"""What follows from records: `results` per case, `claims` that compare them, `best` methods. README.md says
+where to begin.
+"""
+
+#: Modules that other packages may import; the rest is this package's own.
+FACE = (
+    "best.answers",
+    "best.best_interfaces",
+    "best.block_advice",
+    "best.block_answers",
+    "best.block_copies",
+    "best.copy_plan",
+    "best.crossovers",
+    "best.decisions",
+    "best.headline",
+    "best.load",
+    "best.no_answer",
+    "best.open_comparisons",
+    "best.placement",
+    "best.ranking",
+    "best.representative",
+    "best.title",
+    "best.wording_blocks",
+    "best.wording_load",
+    "best.wording_rankings",
+    "claims.claim",
+    "claims.compare",
+    "claims.effects",
+    "claims.finding",
+    "claims.importance",
+    "claims.phrases",
+    "claims.wording",
+    "results.blamed_ranks",
+    "results.case_names",
+    "results.counting",
+    "results.index",
+    "results.machine_names",
+    "results.model_error",
+    "results.obstacles",
+    "results.progress",
+    "results.repeatability",
+    "results.rounds",
+    "results.selection",
+    "results.summary",
+    "results.variants",
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from byteways.base.errors import BytewaysError
 from byteways.base.files import MOST_TOML_BYTES, read_text
 from byteways.base.spelling import closest
 from byteways.base.system_errors import not_read
-from byteways.plan.misplaced_words import advice
 
 #: Python 3.10 has no TOML parser; tomli has the same interface.
 tomllib: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -34,7 +33,13 @@ def shipped(package: str) -> dict[str, str]:
     return dict(sorted(texts.items()))
 
 
-def find(name_or_path: str, known: Mapping[str, str], kind: str, plural: str) -> tuple[str, str]:
+def find(
+    name_or_path: str,
+    known: Mapping[str, str],
+    kind: str,
+    plural: str,
+    hinted: Callable[[str, Iterable[str]], str] = closest,
+) -> tuple[str, str]:
     """Returns the text, and the file name for messages, of what the user named.
 
     Args:
@@ -42,6 +47,7 @@ def find(name_or_path: str, known: Mapping[str, str], kind: str, plural: str) ->
         known: Texts of shipped() by name.
         kind: Term for such a file: `suite`.
         plural: Argument of `byteways list`.
+        hinted: Returns the hint for an unknown name, given the known ones.
 
     Raises:
         BytewaysError: The name or file does not exist, or the file cannot be read.
@@ -50,7 +56,6 @@ def find(name_or_path: str, known: Mapping[str, str], kind: str, plural: str) ->
         return known[name_or_path], f"{name_or_path}.toml"
     path = Path(name_or_path)
     if path.suffix != ".toml" and "/" not in name_or_path and not path.is_file():
-        hinted = advice if kind == "suite" else closest
         raise BytewaysError(f"unknown {kind} '{name_or_path}'", hint=hinted(name_or_path, known))
     try:
         return read_text(path, MOST_TOML_BYTES), name_or_path

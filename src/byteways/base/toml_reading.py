@@ -16,10 +16,10 @@ from typing import Annotated, Any, ClassVar, Literal, NoReturn, TypeVar, Union, 
 
 import msgspec
 
+from byteways.base.aliases import ALIASES, AmbiguousError, ends, meanings, translated
 from byteways.base.errors import BytewaysError
 from byteways.base.spelling import closest
 from byteways.base.toml_lines import TomlPath, key_lines, line_of
-from byteways.cases.aliases import ALIASES, AmbiguousError, ends, meanings, translated
 
 T = TypeVar("T")
 #: A number that is neither NaN nor infinite.

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
+from byteways.base.aliases import AmbiguousError, called, meanings, translated
 from byteways.base.errors import BytewaysError
 from byteways.base.spelling import closest
 from byteways.base.units import format_size, parse_size
-from byteways.cases.aliases import AmbiguousError, called, meanings, translated
 from byteways.cases.block_list import BlockList, MixedBlocks, block_list
 from byteways.cases.case import PATTERNS
 from byteways.cases.interfaces import COLLECTIVES
 from byteways.cases.memory import MEMORIES, is_plain
-from byteways.plan.misplaced_words import OF_QUESTION, advice, placed
+from byteways.cases.misplaced_words import OF_QUESTION, advice, placed
 
 PROCESS, RANKS = "process", "ranks"
 #: Where the buffers may be: all in one process, or a process at each end.

@@ -107,3 +107,16 @@ def print_error(error: BytewaysError) -> None:
         if coloured and word in colours:
             word = f"{colours[word]}{word}\033[0m"
         print(f"{word}{space}{rest}", file=sys.stderr)  # noqa: T201 - this is where errors are printed
+
+
+#: Modules that other packages may import; the rest is this package's own.
+FACE = (
+    "check",
+    "measure_and_report",
+    "measure_now",
+    "progress",
+    "run_options",
+    "run_task",
+    "runs",
+    "topo",
+)

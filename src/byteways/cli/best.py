@@ -178,7 +178,7 @@ def _check_no_machine(run: Path, words: Sequence[str]) -> None:
     """Raises BytewaysError if a machine model is named as the run."""
     if run.exists():
         return
-    from byteways.ext.models import names
+    from byteways.models import names
 
     if str(run) in names():
         hint = f"byteways best {shlex.join(words)} --machine {run}"

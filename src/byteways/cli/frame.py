@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from byteways import __version__
+from byteways import __version__, extensions
 from byteways.base.errors import ExitStatus
 from byteways.cli.usage import explained
 from byteways.console.terminal import echo
@@ -45,17 +45,6 @@ VERBS_BY_TASK = {
 }
 VERBS = {verb: summary for verbs in VERBS_BY_TASK.values() for verb, summary in verbs.items()}
 
-#: Verbs of extensions: module and function. Each other verb is a function of its own name, in the module of
-#: that name in byteways/cli.
-OF_EXTENSIONS = {
-    "advise": ("byteways.ext.watch.verbs.advise", "advise"),
-    "audit": ("byteways.ext.audit.verbs.audit", "audit"),
-    "import": ("byteways.ext.audit.verbs.import_outputs", "import_outputs"),
-    "plan": ("byteways.ext.copy.verbs.plan", "plan"),
-    "reproduce": ("byteways.ext.studies.verbs.reproduce", "reproduce"),
-    "watch": ("byteways.ext.watch.verbs.watch", "watch"),
-}
-
 #: Typer's exception for wrong usage; Typer 0.12 takes it from Click, later versions have their own.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
@@ -86,9 +75,8 @@ class VerbGroup(TyperGroup):
 
 
 def function_of(name: str) -> Any:
-    """Returns the function of a verb from its module."""
-    module, function = OF_EXTENSIONS.get(name, (f"byteways.cli.{name}", name))
-    return getattr(importlib.import_module(module), function)
+    """Returns the function of a verb: an extension's, or that of its name in byteways/cli/<verb>.py."""
+    return extensions.verb(name) or getattr(importlib.import_module(f"byteways.cli.{name}"), name)
 
 
 def load_verb(name: str, words: Sequence[str] = ()) -> Any:

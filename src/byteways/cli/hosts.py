@@ -21,8 +21,8 @@ from byteways.cli.measure_and_report import (
     say_how_to_continue,
 )
 from byteways.cli.plan_text import plan_blocks
+from byteways.cli.progress import WRONG, counts_text, figure
 from byteways.console.layout import Lines, show
-from byteways.console.progress import WRONG, counts_text, figure
 from byteways.console.terminal import echo, say
 from byteways.measure.conduct.interruption import Interruption
 from byteways.measure.conduct.new_folder import check_new_folder

@@ -9,28 +9,27 @@ from typing import Annotated, Any
 import typer
 from msgspec import structs, to_builtins
 
+from byteways.base.aliases import elsewhere
 from byteways.base.errors import BytewaysError
 from byteways.base.json_text import json_text
 from byteways.base.units import format_size
 from byteways.cases import vocabulary
-from byteways.cases.aliases import elsewhere
 from byteways.cases.case import Case
 from byteways.cases.describe import options_text
 from byteways.cases.folding import folded, names_text
 from byteways.cases.interfaces import INTERFACES
 from byteways.cases.memory import OWNERS
+from byteways.cases.misplaced_words import OF_PROGRAM, advice
 from byteways.console.layout import Lines, Notes, numeric, show
 from byteways.console.terminal import echo, say
-from byteways.ext.models import load as load_machine
-from byteways.ext.models import names as machine_names
-from byteways.ext.studies.published import names as study_names
-from byteways.ext.studies.published.reading import load as load_study
+from byteways.extensions import hook
 from byteways.machine.model import Capabilities, Offer, Topology
 from byteways.machine.nominal import NOMINAL_MACHINES
 from byteways.measure.conduct.simulation import Simulation, simulation_of
+from byteways.models import load as load_machine
+from byteways.models import names as machine_names
 from byteways.plan.flow_sets import lacking
 from byteways.plan.legality import executes, interface_offer, kind_of, memory_offer
-from byteways.plan.misplaced_words import OF_PROGRAM, advice
 from byteways.plan.suite import load, names
 from byteways.plan.suite_types import Suite
 from byteways.questions.display.table import Table
@@ -132,19 +131,8 @@ def suites(_: KnownMachine | None) -> SectionRows:
 
 def studies(_: KnownMachine | None) -> SectionRows:
     """Returns the published works that `byteways reproduce` supports."""
-    return tuple(
-        {
-            "name": study.key,
-            "title": study.title,
-            "authors": study.authors,
-            "year": study.year,
-            "address": study.address,
-            "about": study.about,
-            "machines": [*study.models],
-            "claims": len(study.claims),
-        }
-        for study in map(load_study, study_names())
-    )
+    found: SectionRows = hook("studies")()
+    return found
 
 
 def machines(_: KnownMachine | None) -> SectionRows:

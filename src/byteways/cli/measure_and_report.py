@@ -14,7 +14,7 @@ from byteways.base.json_text import json_text
 from byteways.base.text import restored
 from byteways.base.units import format_duration
 from byteways.cases.case import PlannedCase
-from byteways.console.progress import WRONG, Progress, counts_text, stderr_screen
+from byteways.cli.progress import WRONG, Progress, counts_text, stderr_screen
 from byteways.console.terminal import echo, say
 from byteways.measure.conduct.conductor import Conductor
 from byteways.measure.conduct.execution import Execution

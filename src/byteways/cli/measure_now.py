@@ -7,7 +7,7 @@ from pathlib import Path
 
 from byteways.cases.case import PlannedCase
 from byteways.cli.measure_and_report import command_line
-from byteways.console.progress import Progress, stderr_screen
+from byteways.cli.progress import Progress, stderr_screen
 from byteways.measure.conduct import plan_file
 from byteways.measure.conduct.conductor import Interrupted
 from byteways.measure.conduct.interruption import Interruption

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from byteways.base.errors import BytewaysError
-from byteways.base.text import restored
 from byteways.base.writing import is_standard_output
+from byteways.cli.run_options import BesideRun
 from byteways.cli.runs import opened_run
 from byteways.console.terminal import echo, say
-from byteways.ext.studies.verbs.beside_option import BesideRun, check_pair, opened_second_run
-
-if TYPE_CHECKING:
-    from byteways.ext.studies.published.study import Study
-    from byteways.record.run_folder import RunFolder
-
+from byteways.extensions import hook
 
 #: How the name of a page may end.
 PAGES = ("", ".html", ".htm")
@@ -68,28 +63,10 @@ def report(
         if mark := mark_of(folder.manifest):
             say(f"warning: {run}: {mark}")
     if len(folders) == 1:
-        other = None
-        if beside is not None:
-            study = _study_of(folders[0])
-            other = opened_second_run(beside, study)
-            check_pair(study, folders[0], other)
+        other = hook("run beside")(folders[0], beside) if beside is not None else None
         written = write_report(folders[0], out, other)
     else:
         written = write_comparison(folders, out, names=[str(run) for run in runs], mixed=mixed)
     if not is_standard_output(written):  # which holds the page alone
         echo(str(written))
     return 0
-
-
-def _study_of(run: RunFolder) -> Study:
-    """Returns the study that a run repeats. Raises BytewaysError if it repeats none."""
-    from byteways.ext.studies.published.reading import load
-
-    told = run.manifest.get("study") or {}
-    if "key" not in told:
-        raise BytewaysError(
-            f"{run.path} repeats no study",
-            cause=f"it ran suite {run.manifest['suite']['name']}",
-            hint="--beside draws two runs that `byteways reproduce` made",
-        )
-    return load(restored(str(told.get("folder") or told["key"])))

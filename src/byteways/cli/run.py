@@ -42,6 +42,7 @@ from byteways.cli.run_options import (
 )
 from byteways.cli.run_task import RunTask, name_writers, refuse_with_resume
 from byteways.console.terminal import say
+from byteways.extensions import hook
 from byteways.measure.conduct.simulation import Simulation, simulation_of
 from byteways.measure.hosts.execution import is_between_hosts
 from byteways.plan.suite import load
@@ -118,9 +119,8 @@ def _chosen(
         for name, value in (("a suite", suite), ("--transfers", transfers)):
             if value:
                 raise BytewaysError(f"--from does not add to {name}", hint=f"leave out {name}")
-        from byteways.ext.watch.verbs.watched_suite import suite_of_folder
-
-        return suite_of_folder(watched, simulation)
+        found: Suite = hook("suite of a watched program")(watched, simulation)
+        return found
     if not transfers:
         return load(suite or "quick")
     if suite is not None:

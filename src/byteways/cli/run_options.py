@@ -212,3 +212,13 @@ def check_started_once(environment: Mapping[str, str] = os.environ) -> None:
                 cause=f"{name} is {environment[name]}",
                 hint=f"start it once; it starts ranks itself: byteways run mpi --ranks {count[0]}",
             )
+
+
+BesideRun = Annotated[
+    Path | None,
+    typer.Option(
+        "--beside",
+        help="A finished run of the same study on another machine: draw both in one picture.",
+        metavar="RUN",
+    ),
+]

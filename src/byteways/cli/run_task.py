@@ -141,7 +141,7 @@ def refuse_with_resume(options: Sequence[tuple[str, Any]], instead: str) -> None
 
 
 def _planning(suite: Suite) -> Callable[[int, int], None]:
-    from byteways.console.progress import Planning
+    from byteways.cli.progress import Planning
 
     return Planning(len(suite.sweeps))
 

@@ -16,8 +16,8 @@ from typing import Any, TextIO
 
 import typer
 
+from byteways.base.aliases import NOTES
 from byteways.base.text import visible
-from byteways.cases.aliases import NOTES
 
 #: Standard input, output, error.
 _STANDARD = (0, 1, 2)

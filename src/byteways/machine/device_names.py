@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from string import ascii_letters, digits
 
+from byteways.base.aliases import called
 from byteways.base.errors import BytewaysError
-from byteways.cases.aliases import called
 from byteways.machine.model import Device, Topology
 
 #: A UUID (or its beginning, as CUDA_VISIBLE_DEVICES takes it), or a PCI address with or without its domain.

@@ -1,1 +1,44 @@
-"""Measures: conductor, workers, several hosts, and what they share."""
+"""Measuring: `conduct` is the conductor's process, `work` the worker's, `shared` what both need, `hosts` runs
+over several hosts, `doctor` checks of a machine. README.md says where to begin.
+"""
+
+#: Modules that other packages may import; the rest is this package's own.
+FACE = (
+    "conduct.conductor",
+    "conduct.dry_run",
+    "conduct.execution",
+    "conduct.interruption",
+    "conduct.journal",
+    "conduct.measure_from_python",
+    "conduct.new_folder",
+    "conduct.opening",
+    "conduct.plan_file",
+    "conduct.probe",
+    "conduct.requested",
+    "conduct.resume",
+    "conduct.settling",
+    "conduct.simulation",
+    "conduct.skipped_cases",
+    "conduct.suite_choice",
+    "conduct.time_limit",
+    "doctor.check",
+    "doctor.devices",
+    "doctor.gpu_driver",
+    "doctor.host",
+    "doctor.libraries",
+    "doctor.process",
+    "hosts.execution",
+    "hosts.facts",
+    "hosts.job",
+    "hosts.launchers",
+    "shared.allocation",
+    "shared.exit_status",
+    "shared.health_host",
+    "shared.health_users",
+    "shared.library_paths",
+    "shared.mpi_library",
+    "shared.mpi_wheels",
+    "shared.native_build",
+    "shared.options",
+    "shared.simulator",
+)

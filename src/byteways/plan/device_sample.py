@@ -9,58 +9,17 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
 
 from byteways.machine.model import Topology
 from byteways.machine.routes import link_class
 from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.suite_values import BufferGlob
+from byteways.record.sampled_devices import SEED, DeviceSample
 
 #: Up to this number of GPUs, and of CPU devices, all are taken: 16 GPUs have 240 ordered pairs.
 ALL_UP_TO_DEVICES = 16
-#: Of the sample; any other would do as well.
-SEED = 0
-#: The option that takes all devices.
-OPTION = "--all-devices"
 _NAME = re.compile(r"\b(?:gpu|cpu)[0-9]+\b")
-
-
-@dataclass(frozen=True)
-class DeviceSample:
-    """What globs of device names mean in a plan."""
-
-    devices: tuple[str, ...]
-    gpus: int  # of the machine
-    cpus: int
-    classes: tuple[str, ...]  # of links between the sampled devices
-    left_out: tuple[str, ...]  # classes of links of the machine that no two sampled devices have
-    seed: int = SEED
-    option: str = OPTION  # that takes all
-
-    @property
-    def opened_gpus(self) -> int:
-        """Number of GPUs that workers open."""
-        return sum(name.startswith("gpu") for name in self.devices)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def note(self) -> str:
-        """Returns the sentence for the plan."""
-        taken = [sum(name.startswith(kind) for name in self.devices) for kind in ("gpu", "cpu")]
-        counts = [
-            f"{some} of {total} {word}"
-            for some, total, word in zip(taken, (self.gpus, self.cpus), ("GPUs", "NUMA domains"), strict=True)
-            if some < total
-        ]
-        missed = f"; without {', '.join(self.left_out)}" if self.left_out else ""
-        classes = "class" if len(self.classes) == 1 else "classes"
-        return (
-            f"{' and '.join(counts)} are sampled, with {len(self.classes)} {classes} of links"
-            f" (seed {self.seed}){missed}; {self.option} takes all"
-        )
 
 
 def sample_for(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from byteways.cases.case import Case, Flow
 from byteways.cases.interfaces import moves_pages
 from byteways.cases.memory import is_managed
-from byteways.cases.variables import moves_by_touch, runtime_of
 from byteways.machine.model import Capabilities, Offer, Topology
+from byteways.plan.variables import moves_by_touch, runtime_of
 
 
 def moving_refusal(case: Case, flow: Flow, topology: Topology, capabilities: Capabilities) -> str | None:

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from byteways.base.errors import BytewaysError
 from byteways.cases.case import Case, PlannedCase
 from byteways.cases.reasons import NO_SIMULATED_NETWORK, Refusal
-from byteways.cases.variables import runtime_of
 from byteways.machine.model import Capabilities, Topology
 from byteways.plan import bounds
 from byteways.plan.budget import PROBING, BudgetCase, TotalTime, within
-from byteways.plan.device_sample import DeviceSample, sample_for
+from byteways.plan.device_sample import sample_for
 from byteways.plan.estimate import Estimator, library_of_gpu_ranks
 from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.hosts.all_hosts import is_of_all, refusal_of_all
@@ -30,6 +29,8 @@ from byteways.plan.requested_sizes import sweeps_of_requested_sizes
 from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.sweep import Expansion, between_ranks, expand
 from byteways.plan.unmatched import nothing_matches
+from byteways.plan.variables import runtime_of
+from byteways.record.sampled_devices import DeviceSample
 
 
 class NoCaseError(BytewaysError):

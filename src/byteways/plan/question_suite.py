@@ -8,9 +8,9 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
+from byteways.base.aliases import called
 from byteways.base.errors import BytewaysError
 from byteways.base.units import format_size
-from byteways.cases.aliases import called
 from byteways.cases.block_layout import MOST_BLOCKS_MOVED
 from byteways.cases.block_list import BlockList, MixedBlocks
 from byteways.cases.interfaces import INTERFACES

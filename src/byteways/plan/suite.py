@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from byteways.base.toml_files import find, read_toml, shipped
+from byteways.cases.misplaced_words import advice
 from byteways.plan.block_files import with_listed_sizes
 from byteways.plan.suite_check import read_suite
 from byteways.plan.suite_types import Suite
@@ -27,7 +28,7 @@ def load(name_or_path: str) -> Suite:
     Raises:
         BytewaysError: No such suite or file, or the file is invalid; the message then has file, line and key.
     """
-    text, file = find(name_or_path, _shipped(), "suite", "suites")
+    text, file = find(name_or_path, _shipped(), "suite", "suites", advice)
     return parse(with_listed_sizes(text, Path(file).parent), file=file)
 
 

@@ -11,9 +11,9 @@ from byteways.base.spelling import closest
 from byteways.base.toml_reading import TomlPlace, kind_of_value
 from byteways.cases.block_layout import SIZES_HINT, counted_sizes
 from byteways.cases.interfaces import INTERFACES, OPTIONS
-from byteways.cases.variables import refusal, refusal_hint
 from byteways.plan.legality.request import Mistake, Request, mistake
 from byteways.plan.suite_types import Sweep, SweepOptions
+from byteways.plan.variables import refusal, refusal_hint
 
 _GPU_NAMES = re.compile(r"^gpu\d+(,gpu\d+)*$")
 _NUMBERS = re.compile(r"^\d+(,\d+)+$")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from byteways.base.aliases import translated
 from byteways.base.spelling import closest
 from byteways.base.toml_reading import (
     Choice,
@@ -17,14 +18,13 @@ from byteways.base.toml_reading import (
     kind_of_value,
     known_word,
 )
-from byteways.cases.aliases import translated
 from byteways.cases.case import CACHES, PATTERNS
 from byteways.cases.interfaces import INTERFACES
 from byteways.cases.memory import MEMORIES
 from byteways.cases.sizes import expand_sizes
 from byteways.cases.transfer_sets import TransferSet, parse_transfers
-from byteways.cases.variables import runtimes
 from byteways.plan.flow_sets import GPUS
+from byteways.plan.variables import runtimes
 
 EXECUTOR_WORDS = ("source", "destination", "both")
 _BUFFER_GLOB = re.compile(r"^(?P<device>[^:@]+):(?P<memory>[^:@]+)(?:@(?P<first_touch>[^:@]+))?$")

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from byteways.base.errors import BytewaysError
 from byteways.base.spelling import closest
-from byteways.cases import core_pairs
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.cases.interfaces import INTERFACES, OPTIONS
 from byteways.cases.memory import MEMORIES, OF_LIBRARIES, OWNERS
 from byteways.cases.options import BLOCK_BYTES
 from byteways.machine.model import Topology
-from byteways.plan import bounds, flow_sets, rank_sweep
+from byteways.plan import bounds, core_pairs, flow_sets, rank_sweep
 from byteways.plan.flow_sets import FlowEnds, FlowGroup
 from byteways.plan.legality import executes, kind_of
 from byteways.plan.link_classes import Assigned, ClassOfPath, representatives

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, get_type_hints
 from byteways.base.decoding import converted
 from byteways.machine.model import Capabilities, Topology
 from byteways.machine.unusable_gpus import UnusableGpus
-from byteways.plan.device_sample import DeviceSample
+from byteways.record.sampled_devices import DeviceSample
 
 RUN_STATES = ("running", "complete", "interrupted")
 

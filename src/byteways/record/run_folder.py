@@ -20,7 +20,7 @@ from byteways.base.writing import DRAFT
 from byteways.machine.model import Topology
 from byteways.record import manifest_types, version1
 from byteways.record.journal_lines import JournalLines
-from byteways.record.record import FIRST_SCHEMA_VERSION, READABLE_VERSIONS, SCHEMA_VERSION, Record
+from byteways.record.record import READABLE_VERSIONS, SCHEMA_VERSION, Record
 from byteways.record.samples import SAMPLES_FILE, Samples, SamplesFile
 from byteways.record.simulation_mark import is_simulated
 
@@ -187,15 +187,8 @@ class RunFolder:
 
     @cached_property
     def records(self) -> list[Record]:
-        """Records in the order of measurement. Version 1 records are compared with physical limits here,
-        later ones were when they were made.
-        """
-        if self.manifest["schema_version"] != FIRST_SCHEMA_VERSION:
-            return self.journal.records
-        from byteways.record.physical import judged_all  # for early runs only
-
-        probed = (self.manifest.get("capabilities") or {}).get("devices") or {}
-        return judged_all(self.journal.records, self.topology, probed)
+        """Records in the order of measurement."""
+        return self.journal.records
 
     def samples(self, record: Record) -> Samples | None:
         """Returns the samples of a record of this run; None if there are none.

@@ -75,3 +75,13 @@ def _written(path: Path, text: str, given: bool) -> Path:
         hint = "name another file with `byteways report RUN --out FILE`"
         raise cannot_write(path, error, hint) from error
     return path
+
+
+#: Modules that other packages may import; the rest is this package's own.
+FACE = (
+    "second_process",
+    "simple_page",
+    "verdicts.junit",
+    "verdicts.prometheus",
+    "verdicts.slurm",
+)

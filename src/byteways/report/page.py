@@ -18,7 +18,7 @@ from byteways.answers.results.machine_names import machine
 from byteways.answers.results.progress import notices
 from byteways.answers.results.summary import RecordedRun, Result
 from byteways.base.units import bandwidth_number, format_size
-from byteways.ext.studies.subject import repeated
+from byteways.extensions import hook
 from byteways.questions.display.chart import Chart
 from byteways.questions.display.numbers import moment
 from byteways.questions.display.topic import Topic
@@ -106,7 +106,7 @@ def from_run(whole: RecordedRun, beside: RecordedRun | None = None) -> Page:
         title=_title(run),
         about=_about(run),
         mark=mark_of(manifest),
-        study=repeated(run),
+        study=hook("study summary")(run) if run.manifest.get("study") else "",
         verdict=verdict_of(manifest, whole.records),
         notices=notices(whole),
         facts=facts(run),

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from byteways.answers.claims.finding import cpu_threads
 from byteways.answers.results.counting import count
 from byteways.answers.results.summary import Result
-from byteways.cases.aliases import named_by
+from byteways.base.aliases import named_by
 from byteways.cases.block_layout import moves_blocks
 from byteways.cases.interfaces import COLLECTIVES, INTERFACES
 from byteways.cases.options import CALL, CALLS_THAT_WAIT, SUBMIT

@@ -18,6 +18,7 @@ from math import ceil, inf, log
 from pathlib import Path
 
 from byteways.answers.best.block_copies import block_grids
+from byteways.answers.best.copy_plan import copy_plan, without_lead
 from byteways.answers.best.crossovers import crossovers
 from byteways.answers.best.headline import PAIR_LABELS, Lead, headline
 from byteways.answers.claims.claim import EQUAL_WITHIN, TIE, Claim, cells_of
@@ -28,7 +29,6 @@ from byteways.base.errors import BytewaysError
 from byteways.base.text import Sentence
 from byteways.base.units import format_size
 from byteways.cases.block_list import BlockList
-from byteways.ext.copy.copy_plan import copy_plan, without_lead
 from byteways.plan.suite_types import MOST_ROUNDS
 from byteways.record.run_folder import RunFolder
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from byteways.answers.results.summary import RecordedRun
 from byteways.base.errors import BytewaysError
+from byteways.plan.physical import judge_early
 from byteways.record.run_folder import JOURNAL, JournalText, RunFolder
 from byteways.record.simulation_mark import voice_of
 
@@ -83,6 +84,7 @@ def opened(path: Path) -> RunFolder:
             cause=f"{journal}: No such file or directory",
             hint=f"restore it from a copy, or measure again: byteways run --resume {path}",
         )
+    judge_early(run)
     return run
 
 

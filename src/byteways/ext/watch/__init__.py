@@ -1,1 +1,3 @@
-"""What a program moved: bins of operations, the folder that holds them, and what collects them."""
+"""What a program moves: collectors, traces of other profilers, advice; `watch`, `advise`. README.md says
+where to begin.
+"""

@@ -21,7 +21,6 @@ from byteways.cases.case import Case, PlannedCase
 from byteways.cases.interfaces import INTERFACES
 from byteways.cases.options import RANK_ORDER
 from byteways.cases.reasons import GIVEN_UP, LIBRARY_MEMORY, OUT_OF_TIME
-from byteways.ext.models.model import MachineModel
 from byteways.machine.model import Topology
 from byteways.measure.conduct.clock_watch import ClockWatch, without_clock
 from byteways.measure.conduct.journal import Journal, JournalEntry, entry_of
@@ -40,6 +39,7 @@ from byteways.measure.conduct.recording import measured_record, record_without_v
 from byteways.measure.shared.launchers import Job
 from byteways.measure.shared.library_log import LibraryLog
 from byteways.measure.shared.request import CaseRequest
+from byteways.models.model import MachineModel
 from byteways.plan.ranks import BY_DEVICE
 from byteways.record.blame import FailureBlame
 from byteways.record.record import Record

@@ -12,10 +12,10 @@ from byteways.cases.case import OF_ALL_RANKS, Case
 from byteways.cases.interfaces import INTERFACES
 from byteways.cases.memory import is_managed
 from byteways.cases.reasons import CALLS_OF_LIBRARIES
-from byteways.cases.variables import PATH_VARIABLES
 from byteways.machine.model import Topology
 from byteways.measure.conduct.message_path import MessagePath, find_path, probes
 from byteways.measure.conduct.process import WorkerLost
+from byteways.plan.variables import PATH_VARIABLES
 
 #: Sampling time of a trial in seconds.
 TRIAL_S = 0.02

@@ -26,10 +26,10 @@ from byteways.base.json_text import json_line
 from byteways.base.system_errors import cannot_write
 from byteways.base.writing import replacing
 from byteways.cases.case import Case, PlannedCase
-from byteways.cases.variables import refusal
 from byteways.measure.conduct.append_only_file import Appended, explained
 from byteways.plan.planner import Plan
 from byteways.plan.suite_types import Suite
+from byteways.plan.variables import refusal
 from byteways.record.record import SCHEMA_VERSION
 from byteways.record.run_folder import PLAN
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from byteways.cases.case import PlannedCase
 from byteways.cases.reasons import NO_ANSWER, WORKER_LOST
-from byteways.ext.models.model import MachineModel
 from byteways.machine.model import Topology
+from byteways.measure.conduct.requested import request_fields
+from byteways.models.model import MachineModel
 from byteways.plan.peaks import peak
+from byteways.plan.physical import judged
 from byteways.record.blame import FailureBlame
-from byteways.record.physical import judged
 from byteways.record.record import RECORD_FIELDS, Record
-from byteways.record.requested import request_fields
 from byteways.record.samples import Samples, of_outcome
 
 _FIELDS = {*RECORD_FIELDS}

@@ -16,13 +16,13 @@ from byteways.base.settings import worker_command
 from byteways.base.system_errors import cannot_write
 from byteways.base.writing import write
 from byteways.cases.case import PlannedCase
-from byteways.ext.models import MachineModel, load, load_text, sheet
-from byteways.ext.models.faults import check_faults, check_rank_faults
-from byteways.ext.models.model import MOST_NOISE_SEED, NOISE_SEED
 from byteways.machine.model import Topology
 from byteways.measure.conduct.probe import Probe, probe
 from byteways.measure.shared.native_build import native_library
 from byteways.measure.shared.simulator import SIMULATOR_LIBRARY
+from byteways.models import MachineModel, load, load_text, sheet
+from byteways.models.faults import check_faults, check_rank_faults
+from byteways.models.model import MOST_NOISE_SEED, NOISE_SEED
 from byteways.record.run_folder import MANIFEST, SHEET
 from byteways.record.simulation_mark import mark
 
@@ -96,7 +96,7 @@ class Simulation:
 
     def topology(self, devices: Mapping[str, Mapping[str, Any]] | None = None) -> Topology:
         """Returns the topology as discovery does. `devices`: as a simulated worker reports them."""
-        from byteways.ext.models.topology import topology_of
+        from byteways.models.topology import topology_of
 
         return topology_of(self.model, devices, self.faults)
 

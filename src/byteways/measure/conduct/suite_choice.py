@@ -8,10 +8,11 @@ from dataclasses import replace
 from byteways.machine.model import Topology
 from byteways.measure.conduct.opening import ScopeOf, many_gpus
 from byteways.measure.shared.options import RunOptions
-from byteways.plan.device_sample import DeviceSample, sample_for
+from byteways.plan.device_sample import sample_for
 from byteways.plan.planner import needs_ranks
 from byteways.plan.probe_scope import ProbeScope, scope_of
 from byteways.plan.suite_types import Suite
+from byteways.record.sampled_devices import DeviceSample
 
 #: Returns the suite for a machine whose devices have been listed.
 SuiteOf = Callable[[Topology], Suite]

@@ -1,4 +1,4 @@
-"""Numbers of a simulated machine's sheet (ext/models/sheet.py). Workers read no model."""
+"""Numbers of a simulated machine's sheet (models/sheet.py). Workers read no model."""
 
 from __future__ import annotations
 

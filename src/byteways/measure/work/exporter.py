@@ -2,7 +2,8 @@
 process that exported it.
 
 The child runs as `byteways.measure.work.exporter DESCRIPTOR`. It reads requests from its standard input, one
-per line, and writes one line per request to the descriptor: `allocate NUMBER DEVICE MEMORY BYTES` is answered by
+per line, and writes one line per request to the descriptor: `allocate NUMBER DEVICE MEMORY BYTES` is
+answered by
 `handle HEX` or `error REASON`, `free NUMBER` by `freed`. It ends when its standard input ends.
 """
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from byteways import _core
 from byteways.cases.memory import is_managed
-from byteways.cases.variables import GPU_IPC, GPU_SUPPORT, is_cray_mpich
+from byteways.plan.variables import GPU_IPC, GPU_SUPPORT, is_cray_mpich
 from byteways.record import warnings
 from byteways.record.warnings import Warning, WarningFields
 

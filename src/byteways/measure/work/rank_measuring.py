@@ -15,7 +15,6 @@ from byteways.cases.case import Case
 from byteways.cases.case import Flow as PlannedFlow
 from byteways.cases.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES
 from byteways.cases.osu import OSU, is_osu, loop_of
-from byteways.cases.variables import unread_by
 from byteways.measure.shared.library_paths import library_directories
 from byteways.measure.shared.mpi_library import unloaded_reader
 from byteways.measure.shared.mpi_wheels import has_preloaded_ucx
@@ -32,6 +31,7 @@ from byteways.measure.work.outcome_fields import Outcome
 from byteways.measure.work.rank_ends import RankEnds, device_of, own_ends
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.legality import kind_of
+from byteways.plan.variables import unread_by
 from byteways.record import warnings
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from byteways import _core
 from byteways.cases.case import Buffer, Case
 from byteways.cases.interfaces import INTERFACES
 from byteways.cases.reasons import CALLS_OF_LIBRARIES
-from byteways.cases.variables import reader_of
 from byteways.measure.shared.library_log import LOG_SOURCE, LibraryLog, has_choice
 from byteways.measure.shared.mpi_library import open_mpi
 from byteways.measure.shared.request import CaseRequest
@@ -23,6 +22,7 @@ from byteways.measure.work.rank_ends import RankEnds
 from byteways.measure.work.rank_measuring import MeasurerOfRanks, RankMeasurer
 from byteways.measure.work.rank_threads import in_threads
 from byteways.measure.work.single_thread import SingleThreadMeasurer
+from byteways.plan.variables import reader_of
 from byteways.record.library_choice import choice_of
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """A worker: opens the runtimes and measures.
 
-Started by start.py as `byteways.measure.work.worker --socket PATH --parent PID [--machine SHEET] [--kind torch]`.
+Started as `byteways.measure.work.worker --socket PATH --parent PID [--machine SHEET] [--kind torch]`.
 
 Uses only the standard library and the native core, to start fast on a compute node. It dies with its
 conductor, and is the kernel's first choice when memory runs out.

@@ -11,11 +11,11 @@ from byteways.cases.applications import (
     packed_by_core,
 )
 from byteways.cases.memory import is_device, is_managed, is_plain
-from byteways.cases.variables import runtime_of
 from byteways.machine.model import Capabilities
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.executors import own_gpu_refusal
 from byteways.plan.legality.reach import REACH_OF_KIND, because, kind_of, reach_refusal
+from byteways.plan.variables import runtime_of
 
 
 def grid_refusal(question: LegalityContext) -> str | None:

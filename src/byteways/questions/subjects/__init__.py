@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 
 from byteways.answers.claims.finding import Finding
 from byteways.answers.results.index import Index
-from byteways.ext.studies import subject as study
-from byteways.questions.display.topic import Builder
+from byteways.extensions import hook
+from byteways.questions.display.topic import Builder, Topic
 from byteways.questions.subjects import (
     all_interfaces,
     applications,
@@ -50,6 +50,19 @@ from byteways.questions.subjects import (
     transfers,
 )
 
+
+def _of_study(index: Index) -> Iterable[Finding]:
+    """Returns the findings of a run that repeats a study."""
+    found: Iterable[Finding] = hook("study findings")(index) if index.manifest.get("study") else ()
+    return found
+
+
+def _study_topic(index: Index) -> Topic | None:
+    """Returns the topic of a run that repeats a study."""
+    found: Topic | None = hook("study topic")(index) if index.manifest.get("study") else None
+    return found
+
+
 FINDINGS: tuple[Callable[[Index], Iterable[Finding]], ...] = (
     faults.corruption,
     faults.beyond_limit,
@@ -59,7 +72,7 @@ FINDINGS: tuple[Callable[[Index], Iterable[Finding]], ...] = (
     faults.grave_warnings,
     faults.throttled,
     stragglers.named,
-    study.claims_repeated,
+    _of_study,
     series.over_time,
     odd_pairs.odd_pairs,
     routes.routes,
@@ -117,7 +130,7 @@ FINDINGS: tuple[Callable[[Index], Iterable[Finding]], ...] = (
 )
 
 TOPICS: tuple[Builder, ...] = (
-    study.topic,
+    _study_topic,
     contention.topic,
     ping_pong.topic,
     messages.topic,

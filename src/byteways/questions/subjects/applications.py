@@ -21,12 +21,12 @@ from byteways.cases.applications import fell_back
 from byteways.cases.interfaces import APPLICATIONS
 from byteways.cases.option_set import OptionSet
 from byteways.cases.options import TIMED, TRANSPORT
-from byteways.ext.studies.published.applications import PublishedChoice, PublishedGain, gains
 from byteways.plan.legality import kind_of
 from byteways.questions.display.chart import Axis, Chart, Point, Series, in_rows, of_rows
 from byteways.questions.display.table import Columns, Table, figures, tabulated, words
 from byteways.questions.display.topic import Topic
 from byteways.questions.subjects.collectives import members_of, ranks_of
+from byteways.questions.subjects.published_applications import PublishedChoice, PublishedGain, gains
 from byteways.questions.subjects.ranks import marked, us_figure
 from byteways.record.libraries import RANK_LIBRARIES, uses
 

@@ -15,8 +15,8 @@ from byteways.answers.results.index import Index
 from byteways.answers.results.selection import device_order
 from byteways.answers.results.summary import Result, ResultGroup, group_by, pool
 from byteways.base.units import format_time, short_time, three_digits
-from byteways.cases.core_pairs import shared_cache
 from byteways.machine.model import Topology
+from byteways.plan.core_pairs import shared_cache
 from byteways.questions.display.table import Columns, Table, figures, shaded, tabulated, words
 from byteways.questions.display.topic import Topic
 from byteways.record.simulation_mark import Voice

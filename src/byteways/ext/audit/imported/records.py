@@ -21,10 +21,10 @@ from byteways.ext.audit.imported.cases import CasesOfMachine, OwnCase
 from byteways.ext.audit.imported.reader import Found
 from byteways.ext.audit.imported.value import ForeignValue, Operation
 from byteways.machine.model import Topology
+from byteways.measure.conduct.requested import request_fields
 from byteways.plan.peaks import peak
-from byteways.record.physical import judged
+from byteways.plan.physical import judged
 from byteways.record.record import Record
-from byteways.record.requested import request_fields
 from byteways.record.times import Times
 
 SWEEP = "imported"

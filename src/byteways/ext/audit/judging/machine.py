@@ -9,11 +9,11 @@ from functools import cache
 
 from byteways.base.text import Sentence
 from byteways.ext.audit.imported.value import Hints
-from byteways.ext.models import library
-from byteways.ext.models.topology import topology_of
 from byteways.machine.model import Topology
 from byteways.machine.nominal import NOMINAL_MACHINES, nominal_mark, nominal_topology
 from byteways.machine.routes import FABRICS
+from byteways.models import library
+from byteways.models.topology import topology_of
 
 #: Boards of the same GPU with other links.
 _BOARDS = ("PCIE", "NVL", "HGX")

@@ -1,1 +1,1 @@
-"""ext/audit/verbs"""
+"""The verbs `import` and `audit`."""

@@ -1,1 +1,1 @@
-"""ext/copy/verbs"""
+"""The verb `plan`."""

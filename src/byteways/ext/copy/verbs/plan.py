@@ -19,7 +19,7 @@ from byteways.cli.runs import opened_run
 from byteways.console.terminal import echo, say
 
 if TYPE_CHECKING:
-    from byteways.ext.copy.copy_plan import CopyPlan, PlanCell
+    from byteways.answers.best.copy_plan import CopyPlan, PlanCell
     from byteways.record.run_folder import RunFolder
 
 #: What measures more, without a limit.
@@ -91,8 +91,8 @@ def _not_written(out: Path, error: OSError) -> BytewaysError:
 
 
 def _plan_of(folder: RunFolder, name: str) -> CopyPlan:
+    from byteways.answers.best.copy_plan import copy_plan
     from byteways.answers.results.index import Index
-    from byteways.ext.copy.copy_plan import copy_plan
     from byteways.record.simulation_mark import mark_of
 
     if mark := mark_of(folder.manifest):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from byteways.ext.models.basis import CHANGE
 from byteways.ext.studies.comparison.check_result import CheckResult
 from byteways.ext.studies.comparison.checks import CHECKS
 from byteways.ext.studies.comparison.references import UntestableError
 from byteways.ext.studies.comparison.value_lookup import Sheet
 from byteways.ext.studies.published.study import ClaimCheck
+from byteways.models.basis import CHANGE
 
 #: What a change of one number makes of the values that rest on it.
 FACTORS = (1 - CHANGE, 1 + CHANGE)

@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import Any
 
 from byteways.base.errors import BytewaysError
-from byteways.ext.models import load as load_model
 from byteways.ext.studies.comparison.figures import Published
 from byteways.ext.studies.published import split
 from byteways.ext.studies.published.split import FITTED, HELD_OUT
 from byteways.ext.studies.published.study import Study
 from byteways.ext.studies.published.values import PublishedValue
+from byteways.models import load as load_model
 from byteways.record.simulation_mark import is_simulated, model_of
 
 #: How a machine model file marks a number as fitted to a source, and as taken from another model. Matched as

@@ -10,14 +10,14 @@ from typing import Any
 
 from byteways.base.errors import BytewaysError
 from byteways.cases.case import Case
-from byteways.ext.models import load as load_model
-from byteways.ext.models import load_text
-from byteways.ext.models.basis import numbers_behind
-from byteways.ext.models.model import MachineModel
-from byteways.ext.models.topology import topology_of
 from byteways.ext.studies.comparison.verdicts import DIFFERS, DIFFERS_IN_MODEL, FAILS_HERE, NOT_REPRODUCED
 from byteways.ext.studies.published.study import PublishedClaim, Study
 from byteways.machine.model import Topology
+from byteways.models import load as load_model
+from byteways.models import load_text
+from byteways.models.basis import numbers_behind
+from byteways.models.model import MachineModel
+from byteways.models.topology import topology_of
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, model_of
 

@@ -11,8 +11,6 @@ from byteways.answers.results.index import Index
 from byteways.answers.results.summary import RecordedRun, gpu_caches
 from byteways.base.errors import BytewaysError
 from byteways.base.text import restored
-from byteways.ext.models import load as load_model
-from byteways.ext.models.topology import topology_of
 from byteways.ext.studies.comparison.claims import Verdict, judge
 from byteways.ext.studies.comparison.figures import Ours, Published
 from byteways.ext.studies.comparison.fitting import fitting_of
@@ -26,6 +24,8 @@ from byteways.ext.studies.published.reference import parts, references
 from byteways.ext.studies.published.study import Figure, Study, StudyLine, StudyPlace
 from byteways.machine.model import Topology
 from byteways.machine.routes import route
+from byteways.models import load as load_model
+from byteways.models.topology import topology_of
 from byteways.questions.display.chart import ReferenceLine
 from byteways.questions.display.curves import cache_marks
 from byteways.record.simulation_mark import Voice, mark_of, subject, voice

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from byteways.base.text import Sentence
-from byteways.ext.models import load as load_model
-from byteways.ext.models.topology import topology_of
 from byteways.ext.studies.published.study import Study, StudyPlace
 from byteways.machine.model import Topology
 from byteways.machine.packages import package_of, packed, spread
 from byteways.machine.routes import link_class, nodes_of, route
+from byteways.models import load as load_model
+from byteways.models.topology import topology_of
 from byteways.plan.legality import kind_of
 
 #: Link classes by ordered pair of GPUs of this machine.

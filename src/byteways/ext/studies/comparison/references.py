@@ -1,4 +1,4 @@
-"""Resolve the references of a claim (reference.py of published) to values, and list those that the run lacks."""
+"""Resolve the references of a claim (published/reference.py) to values, and list those the run lacks."""
 
 from __future__ import annotations
 

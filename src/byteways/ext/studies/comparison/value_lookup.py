@@ -10,7 +10,6 @@ from byteways.answers.results.summary import RecordedRun
 from byteways.base.errors import BytewaysError
 from byteways.base.units import format_size
 from byteways.cases.case import Case
-from byteways.cases.variables import reader_of
 from byteways.ext.studies.comparison.figures import Ours, Published, our_value, part_of
 from byteways.ext.studies.comparison.hardware import Hardware
 from byteways.ext.studies.comparison.indexed_cases import Entries, IndexedCase
@@ -24,6 +23,7 @@ from byteways.plan.ranks import Rank, default_ranks, layout
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.plan.sweep import expand
+from byteways.plan.variables import reader_of
 from byteways.record.record import Record
 from byteways.record.simulation_mark import Voice, is_simulated, model_of, voice_of
 

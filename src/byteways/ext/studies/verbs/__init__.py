@@ -1,1 +1,1 @@
-"""ext/studies/verbs"""
+"""The verb `reproduce`, and the option --beside."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from byteways.base.errors import BytewaysError
+from byteways.base.text import restored
 from byteways.cli.runs import opened_run
 from byteways.measure.conduct.opening import topology_of
 from byteways.measure.conduct.probe import probe
@@ -15,15 +15,6 @@ from byteways.measure.conduct.simulation import Simulation
 if TYPE_CHECKING:
     from byteways.ext.studies.published.study import Study
     from byteways.record.run_folder import RunFolder
-
-BesideRun = Annotated[
-    Path | None,
-    typer.Option(
-        "--beside",
-        help="A finished run of the same study on another machine: draw both in one picture.",
-        metavar="RUN",
-    ),
-]
 
 
 def opened_second_run(path: Path | None, study: Study) -> RunFolder | None:
@@ -52,6 +43,18 @@ def check_pair(study: Study, run: RunFolder, beside: RunFolder | None) -> None:
         check_definitions(run.manifest, beside.manifest, name)
 
 
+def run_beside(run: RunFolder, beside: Path) -> RunFolder | None:
+    """Opens the run that is drawn beside a finished one.
+
+    Raises:
+        BytewaysError: The first run repeats no study, or the two are not drawn beside each other.
+    """
+    study = _study_of(run)
+    other = opened_second_run(beside, study)
+    check_pair(study, run, other)
+    return other
+
+
 def check_before(study: Study, beside: RunFolder, simulation: Simulation | None, resume: Path | None) -> None:
     """Raises BytewaysError, before anything is measured, if the runs will not be drawn beside each other."""
     from byteways.answers.results.progress import opened
@@ -66,3 +69,17 @@ def check_before(study: Study, beside: RunFolder, simulation: Simulation | None,
     check_machines(study, topology, beside, name, simulated=simulation is not None)
     told = {"method_version": probed.method_version, "suite": {"text": study.suite.text}}
     check_definitions(told, beside.manifest, name)
+
+
+def _study_of(run: RunFolder) -> Study:
+    """Returns the study that a run repeats. Raises BytewaysError if it repeats none."""
+    from byteways.ext.studies.published.reading import load
+
+    told = run.manifest.get("study") or {}
+    if "key" not in told:
+        raise BytewaysError(
+            f"{run.path} repeats no study",
+            cause=f"it ran suite {run.manifest['suite']['name']}",
+            hint="--beside draws two runs that `byteways reproduce` made",
+        )
+    return load(restored(str(told.get("folder") or told["key"])))

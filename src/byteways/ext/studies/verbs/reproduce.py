@@ -14,6 +14,7 @@ from byteways.base.json_text import json_text
 from byteways.base.settings import check_settings
 from byteways.cli.run_options import (
     AsJson,
+    BesideRun,
     Budget,
     DryRunOption,
     LauncherCommand,
@@ -33,7 +34,7 @@ from byteways.cli.runs import opened_run
 from byteways.console.terminal import echo, say
 from byteways.ext.studies.published.reading import load
 from byteways.ext.studies.published.study import Study
-from byteways.ext.studies.verbs.beside_option import BesideRun, check_before, check_pair, opened_second_run
+from byteways.ext.studies.verbs.beside_option import check_before, check_pair, opened_second_run
 from byteways.measure.conduct.execution import Execution
 from byteways.measure.conduct.simulation import simulation_of
 from byteways.plan.planner import NoCaseError

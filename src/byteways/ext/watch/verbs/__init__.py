@@ -1,1 +1,1 @@
-"""ext/watch/verbs"""
+"""The verbs `watch` and `advise`."""

@@ -20,7 +20,7 @@ from byteways.ext.watch.verbs.watch_show import WatchShown
 from byteways.ext.watch.verbs.watched_command import WATCH_USAGE, Command, observe, program_named
 
 if TYPE_CHECKING:
-    from byteways.ext.models.model import MachineModel
+    from byteways.models.model import MachineModel
 
 _READ = ("byteways", "watch", "--read")
 _IMPORT_USAGE = "byteways watch --import FILE… --out FOLDER"
@@ -202,7 +202,7 @@ def _import(traces: list[Path], out: Path | None, shown: WatchShown) -> int:
 
 def _machine_to_simulate(name: str) -> MachineModel:
     """Returns the model of --machine. Raises BytewaysError if it has no GPUs of AMD."""
-    from byteways.ext.models import load
+    from byteways.models import load
 
     model = load(name)
     if model.vendor != "amd" or not model.whole("gpu.count"):

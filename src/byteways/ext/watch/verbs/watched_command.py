@@ -34,7 +34,7 @@ from byteways.ext.watch.running import Ended, run_command
 from byteways.machine.link_counters import LinkReading, begin_reading, finish_reading
 
 if TYPE_CHECKING:
-    from byteways.ext.models.model import MachineModel
+    from byteways.models.model import MachineModel
 
 WATCH_USAGE = "byteways watch -- mpiexec -n 4 ./program; byteways watch --read FOLDER"
 
@@ -161,10 +161,10 @@ def _run(command: Command, launch: WatchLaunch, libraries: Path) -> Ended:
     if command.model is None:
         return run_command(command.program, [*command.words], launch.environment)
     from byteways.base.private_folder import private_folder
-    from byteways.ext.models import sheet
     from byteways.ext.watch.simulated import simulate_gpus
     from byteways.measure.shared.native_build import native_library
     from byteways.measure.shared.simulator import SIMULATOR_LIBRARY
+    from byteways.models import sheet
 
     with private_folder() as folder:
         simulate_gpus(launch, folder, native_library(SIMULATOR_LIBRARY), sheet(command.model))
@@ -196,7 +196,7 @@ def _topology(model: MachineModel | None) -> tuple[dict[str, Any] | None, list[P
     """Returns the machine as run.json has it; it never fails the command."""
     try:
         if model is not None:
-            from byteways.ext.models.topology import topology_of
+            from byteways.models.topology import topology_of
 
             return topology_of(model).to_json(), []
         from byteways.machine.discovery import discover

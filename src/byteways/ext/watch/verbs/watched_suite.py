@@ -24,8 +24,8 @@ def suite_of_folder(folder: Path, simulation: Simulation | None) -> Suite:
     Raises:
         BytewaysError: The folder cannot be read, or nothing of it can be measured on this machine.
     """
-    from byteways.ext.models.topology import topology_of
     from byteways.machine.discovery import discover
+    from byteways.models.topology import topology_of
 
     topology = topology_of(simulation.model) if simulation else discover()
     return suite_of_watched(read_watch_folder(folder).watched, topology, HEAD_OF_SUITE, str(folder))

@@ -11,9 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from byteways.base.private_folder import private_folder
-from byteways.ext.models.check import MODEL_SWITCH
-from byteways.ext.models.limits import check_limits
-from byteways.ext.models.model import MachineModel
 from byteways.machine import link_rates
 from byteways.machine.discovery import discover
 from byteways.machine.model import Topology
@@ -29,6 +26,9 @@ from byteways.machine.sysfs_writer import (
     all_cores,
     write_tree,
 )
+from byteways.models.check import MODEL_SWITCH
+from byteways.models.limits import check_limits
+from byteways.models.model import MachineModel
 
 #: Address of a PCI device that is not a GPU.
 _SWITCH_ADDRESS = "0000:ff:00.0"

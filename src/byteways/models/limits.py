@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from byteways.base.errors import BytewaysError
 from byteways.base.units import format_bandwidth
-from byteways.ext.models.model import MachineModel
 from byteways.machine.model import Topology
+from byteways.models.model import MachineModel
 from byteways.plan.limits import CLOCK_TOLERANCE
 
 #: Keys of a memory's rates by kind of device.

@@ -6,7 +6,7 @@ when they are made; records of runs older than this check when they are read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from msgspec import structs
@@ -17,7 +17,8 @@ from byteways.cases.memory import is_managed
 from byteways.machine.model import Topology
 from byteways.plan.limits import Excess, Limit, excess, excess_of_pages, limit, worst
 from byteways.record import warnings
-from byteways.record.record import BEYOND_LIMIT, Record
+from byteways.record.record import BEYOND_LIMIT, FIRST_SCHEMA_VERSION, Record
+from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning, WarningFields
 
 #: Byte counts that can be compared with a limit. Other bandwidths, such as the bus bandwidth of a collective,
@@ -96,20 +97,15 @@ def _warning(found: Excess) -> Warning:
     return warnings.make(BEYOND_LIMIT, format_bandwidth(found.bytes_per_s), most, fields)
 
 
-def judged_all(
-    records: Sequence[Record], topology: Topology, capabilities: Mapping[str, Mapping[str, object]]
-) -> list[Record]:
-    """Checks the records of a run that is older than this check.
-
-    Args:
-        records: The records as read.
-        topology: Of the run, without device caches.
-        capabilities: Fields of DeviceInfo by device, as in the manifest.
-    """
-    topology = with_caches(topology, capabilities)
-    return [
+def judge_early(run: RunFolder) -> None:
+    """Compares the records of a run of version 1, which is older than this check; later runs stay."""
+    if run.manifest["schema_version"] != FIRST_SCHEMA_VERSION:
+        return
+    probed = (run.manifest.get("capabilities") or {}).get("devices") or {}
+    topology = with_caches(run.topology, probed)
+    run.records = [
         judged(record, Case.from_json(record.definition), topology) if _has_rates(record) else record
-        for record in records
+        for record in run.journal.records
     ]
 
 

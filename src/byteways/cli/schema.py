@@ -1,6 +1,6 @@
 """JSON Schemas of records, manifests and machine models, generated from the types.
 
-`python -m byteways.record.schema FOLDER` writes them. In a checkout they are in docs/reference/schemas,
+`python -m byteways.cli.schema FOLDER` writes them. In a checkout they are in docs/reference/schemas,
 written by `scripts/write_tables.py`; a test checks that they are current.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from byteways.base.writing import write as write_file
-from byteways.ext.models.schema import SourceText, machine_struct
+from byteways.models.schema import SourceText, machine_struct
 from byteways.record.manifest_types import OPTIONAL_FIELDS, RUN_STATES, Manifest
 from byteways.record.record import SCHEMA_VERSION, STATUSES, Record
 from byteways.record.samples import Samples

@@ -47,7 +47,7 @@ class Reader:
 
 @cache
 def _table() -> Mapping[str, Any]:
-    text = (resources.files("byteways.cases") / "variables.toml").read_text(encoding="utf-8")
+    text = (resources.files("byteways.plan") / "variables.toml").read_text(encoding="utf-8")
     return read_toml(text, file="variables.toml")
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from byteways.base.toml_files import read_toml
 from byteways.base.toml_reading import TomlPlace
 
-APPLICATIONS_FILE = "applications.toml"
+APPLICATIONS_FILE = "published_applications.toml"
 
 
 class PublishedChoice(Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,6 +51,6 @@ class GainsFile(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def gains() -> tuple[PublishedGain, ...]:
     """Returns the rows of the file, in its order."""
-    text = (resources.files("byteways.ext.studies.published") / APPLICATIONS_FILE).read_text(encoding="utf-8")
+    text = (resources.files("byteways.questions.subjects") / APPLICATIONS_FILE).read_text(encoding="utf-8")
     data = read_toml(text, file=APPLICATIONS_FILE)
     return TomlPlace.of(data, text, APPLICATIONS_FILE).read(GainsFile).gain

@@ -8,8 +8,8 @@ from typing import Any
 
 from byteways.base.spelling import closest
 from byteways.base.toml_reading import TomlPlace, kind_of_value
-from byteways.ext.models.model import ASSUMED_SOURCE, FITTED_SOURCE, FactValue, MachineModel, SourcedValue
-from byteways.ext.models.schema import (
+from byteways.models.model import ASSUMED_SOURCE, FITTED_SOURCE, FactValue, MachineModel, SourcedValue
+from byteways.models.schema import (
     MODEL_TABLES,
     MOST_MODEL_CORES,
     OPTIONAL_TABLES,

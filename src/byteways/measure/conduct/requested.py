@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from byteways.cases.case import PlannedCase
-from byteways.ext.models.basis import rests_on
-from byteways.ext.models.model import MachineModel
+from byteways.models.basis import rests_on
+from byteways.models.model import MachineModel
 
 
 def request_fields(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from byteways.ext.models.model import NOISE_SEED, MachineModel
-from byteways.ext.models.schema import OFF_THE_SHEET
+from byteways.models.model import NOISE_SEED, MachineModel
+from byteways.models.schema import OFF_THE_SHEET
 
 
 def sheet(model: MachineModel, faults: Sequence[str] = (), seed: int | None = None) -> str:

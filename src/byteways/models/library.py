@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from byteways.base.errors import BytewaysError
 from byteways.base.toml_files import find, read_toml, shipped
-from byteways.ext.models.check import read_machine
-from byteways.ext.models.model import MachineModel
 from byteways.machine.nominal import NOMINAL_MACHINES
+from byteways.models.check import read_machine
+from byteways.models.model import MachineModel
 
-_PACKAGE = "byteways.ext.models"
+_PACKAGE = "byteways.models"
 
 
 def names() -> list[str]:

@@ -17,7 +17,7 @@ from byteways.cases.interfaces import INTERFACES, counts_as_stream, metric_of, m
 from byteways.cases.memory import is_managed, is_plain
 from byteways.cases.options import CALL, CALLS_THAT_WAIT, LOADS
 from byteways.cases.pieces import pieces_of
-from byteways.ext.models.model import ASSUMED_SOURCE, FITTED_SOURCE, NOMINAL, MachineModel
+from byteways.models.model import ASSUMED_SOURCE, FITTED_SOURCE, NOMINAL, MachineModel
 
 #: Kinds of links between hosts.
 LINKS_BETWEEN_HOSTS = ("nic", "network")

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from byteways.base.errors import BytewaysError
 from byteways.base.spelling import closest
-from byteways.ext.models.model import MachineModel
+from byteways.models.model import MachineModel
 
 #: Kind -> syntax and effect.
 GRAMMAR = {

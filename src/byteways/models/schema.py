@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, defstruct
 
 from byteways.base.quantities import QUANTITIES
-from byteways.ext.models.model import Fit, Source
 from byteways.machine.link_rates import PCIE_GENERATIONS
+from byteways.models.model import Fit, Source
 
 MODEL_VENDORS = ("amd", "nvidia")
 MODEL_LINK_KINDS = ("xgmi", "nvlink", "pcie", "numa", "nic", "network")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from byteways.base.aliases import SUITES, AmbiguousError, called
 from byteways.base.spelling import closest
 from byteways.base.units import parse_size
-from byteways.cases.aliases import SUITES, AmbiguousError, called
 from byteways.cases.case import PATTERNS
 from byteways.cases.interfaces import INTERFACES
 from byteways.cases.memory import MEMORIES
