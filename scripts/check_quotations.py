@@ -21,7 +21,7 @@ from byteways.ext.studies.published.claim_file import bare, digest
 from byteways.ext.studies.published.reading import load
 from byteways.ext.studies.published.study import Study
 
-LIST = Path(__file__).resolve().parents[1] / "src" / "byteways" / "studies" / "quotations.csv"
+LIST = Path(__file__).resolve().parents[1] / "src/byteways/ext/studies/published/quotations.csv"
 #: Captions of figures, tables and their parts.
 CAPTION = re.compile(r"(Figure|Table) \d+[:.]|\([a-d]\) ")
 COLUMNS = ("study", "claim", "sha256", "text", "text_sha256", "line")

@@ -34,7 +34,7 @@ from simulated_programs import BETWEEN_RANKS, figure, operation_of, simulate
 
 AIM_BYTES = 2**20
 MEDIAN_AIM, P90_AIM = 0.05, 0.15
-MACHINES = Path(__file__).resolve().parents[1] / "src" / "byteways" / "simulate"
+MACHINES = Path(__file__).resolve().parents[1] / "src" / "byteways" / "models"
 
 
 @dataclass(frozen=True)

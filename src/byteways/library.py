@@ -332,7 +332,7 @@ def measure(
         KeyboardInterrupt: The measurement was interrupted; what was measured is in the folder.
     """
     from byteways.answers.best.open_comparisons import open_cases
-    from byteways.cli.run_options import options_of
+    from byteways.cli.checked_options import options_of
     from byteways.cli.run_task import default_folder
     from byteways.measure.conduct.conductor import Interrupted
     from byteways.measure.conduct.interruption import Interruption

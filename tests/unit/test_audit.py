@@ -1,4 +1,4 @@
-"""explain/audit: verdicts on numbers whose truth is known, and the causes that are named."""
+"""ext/audit/judging: verdicts on numbers whose truth is known, and the causes that are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No vendor is named above the runtimes, the device language, the simulator, topology/ and machines/."""
+"""No vendor is named above the runtimes, the device language, the simulator, machine/."""
 
 from __future__ import annotations
 

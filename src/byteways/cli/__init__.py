@@ -112,6 +112,7 @@ def print_error(error: BytewaysError) -> None:
 #: Modules that other packages may import; the rest is this package's own.
 FACE = (
     "check",
+    "checked_options",
     "measure_and_report",
     "measure_now",
     "progress",

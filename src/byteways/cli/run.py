@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from byteways.base.errors import BytewaysError
-from byteways.base.settings import check_settings
-from byteways.cli.allocated_hosts import allocated_hosts, check_started_on_one_host, doubt_about_this_host
-from byteways.cli.measure_and_report import print_outcome
 from byteways.cli.run_options import (
     AllDevices,
     AsJson,
@@ -36,18 +32,16 @@ from byteways.cli.run_options import (
     Size,
     Transfers,
     WithSelf,
-    check_started_once,
-    given,
-    options_of,
 )
-from byteways.cli.run_task import RunTask, name_writers, refuse_with_resume
-from byteways.console.terminal import say
 from byteways.extensions import hook
-from byteways.measure.conduct.simulation import Simulation, simulation_of
-from byteways.measure.hosts.execution import is_between_hosts
-from byteways.plan.suite import load
-from byteways.plan.suite_types import Suite
-from byteways.record.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from byteways.cli.run_task import RunTask
+    from byteways.measure.conduct.simulation import Simulation
+    from byteways.plan.suite_types import Suite
+    from byteways.record.run_folder import RunFolder
 
 
 def run(
@@ -79,6 +73,16 @@ def run(
     seed: Seed = None,
 ) -> int:
     """Benchmark this machine: run a suite, write a run folder with a report, print the main findings."""
+    # Below, so that --help and completions do not load what measures.
+    from byteways.base.settings import check_settings
+    from byteways.cli.allocated_hosts import allocated_hosts, doubt_about_this_host
+    from byteways.cli.checked_options import check_started_once, given, options_of
+    from byteways.cli.measure_and_report import print_outcome
+    from byteways.cli.run_task import RunTask, name_writers, refuse_with_resume
+    from byteways.console.terminal import say
+    from byteways.measure.conduct.simulation import simulation_of
+    from byteways.measure.hosts.execution import is_between_hosts
+
     check_started_once()
     check_settings()  # reports an invalid one here, not in a worker
     name_writers(Path(suite) if suite and Path(suite).suffix else None, resume, watched)
@@ -122,6 +126,8 @@ def _chosen(
         found: Suite = hook("suite of a watched program")(watched, simulation)
         return found
     if not transfers:
+        from byteways.plan.suite import load
+
         return load(suite or "quick")
     if suite is not None:
         raise BytewaysError(f"--transfers does not add to suite {suite}", hint=f"leave {suite} out")
@@ -133,6 +139,7 @@ def _chosen(
 def _between_hosts(task: RunTask, dry_run: bool, as_json: bool, no_report: bool) -> int:
     """Measures between hosts, or prints what would be measured."""
     from byteways.cli import hosts
+    from byteways.cli.allocated_hosts import check_started_on_one_host
 
     hosts.check_options(task.options, task.simulation is not None)
     check_started_on_one_host()

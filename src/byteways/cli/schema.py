@@ -62,7 +62,7 @@ def machine_schema() -> dict[str, Any]:
     """Returns the schema of a machine model's parsed TOML data."""
     whole, definitions = _object(machine_struct())
     source = msgspec.json.schema(SourceText)
-    text = msgspec.json.encode({**whole, "title": "A machine model: simulate/*.toml", "$defs": definitions})
+    text = msgspec.json.encode({**whole, "title": "A machine model: models/*.toml", "$defs": definitions})
     schema = msgspec.json.decode(text.replace(msgspec.json.encode(source), b'{"$ref":"#/$defs/source"}'))
     return {"$schema": DIALECT, **schema, "$defs": {**schema["$defs"], "source": source}}
 

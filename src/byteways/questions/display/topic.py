@@ -1,6 +1,6 @@
 """A topic: tables and charts on one question, a section of the report and of `byteways show`, as data.
 
-A function in explain/subjects builds each topic from the records. Report and terminal render all topics
+A function in questions/subjects builds each topic from the records. Report and terminal render all topics
 alike, so a new topic needs neither template nor printer. A topic without data is not shown.
 """
 

@@ -1,4 +1,4 @@
-"""Defines a study. reading.py reads it from its folder; explain/studies compares a run with it.
+"""Defines a study. reading.py reads it from its folder; ext/studies/comparison compares a run with it.
 
 A **line** is a method of the source expressed as cases: interface, memories, executor. A **place** is where
 the

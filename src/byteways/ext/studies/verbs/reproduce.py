@@ -12,6 +12,7 @@ import typer
 from byteways.base.errors import BytewaysError, ExitStatus
 from byteways.base.json_text import json_text
 from byteways.base.settings import check_settings
+from byteways.cli.checked_options import check_started_once, given, options_of
 from byteways.cli.run_options import (
     AsJson,
     BesideRun,
@@ -25,9 +26,6 @@ from byteways.cli.run_options import (
     Resume,
     Seed,
     Size,
-    check_started_once,
-    given,
-    options_of,
 )
 from byteways.cli.run_task import RunTask, name_writers, refuse, refuse_with_resume
 from byteways.cli.runs import opened_run

@@ -131,7 +131,7 @@ def advice(watched: Watched, run: Index, name: str = "RUN") -> Advice:
 
     Args:
         watched: What the program moved.
-        run: The results; answers come from explain/best alone.
+        run: The results; answers come from answers/best alone.
         name: The run's folder, for hints.
     """
     figures = Figures(watched, run, name)

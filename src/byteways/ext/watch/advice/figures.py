@@ -39,7 +39,7 @@ class Figures:
 
     Args:
         watched: What the program moved.
-        run: The results; answers come from explain/best alone.
+        run: The results; answers come from answers/best alone.
         name: The run's folder, for hints.
     """
 
