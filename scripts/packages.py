@@ -227,13 +227,19 @@ def module_file(package: Package, name: str) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
+@cache
+def edges() -> dict[str, set[str]]:
+    """Returns what each module imports of byteways."""
+    every = files()
+    return {module: imported(file, every) for module, file in every.items()}
+
+
 def seen(package: Package) -> dict[str, set[str]]:
     """Returns the modules of a package that others import, relative to it, each with the modules that do."""
     found: dict[str, set[str]] = {}
-    every = files()
-    for module, file in every.items():
+    for module, others in edges().items():
         if package_of(module) is not package:
-            for other in imported(file, every):
+            for other in others:
                 if package_of(other) is package:
                     name = other[len(package.name) :].lstrip(".")
                     found.setdefault(name, set()).add(module)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 import packages
+from byteways.base.devices import device_number, is_cpu, is_gpu
 from packages import BY_NAME, CORE, PACKAGES, TOP, Package
 from tests.unit.test_import_cycles import MODULES, imports, needed
 
@@ -36,12 +38,10 @@ def test_every_module_is_in_a_package() -> None:
 def test_a_package_imports_what_its_row_allows(package: Package) -> None:
     """Catches a worker that needs the conductor, or a core that needs an extension."""
     wrong = {
-        module: others
-        for module, file in FILES.items()
+        module: forbidden
+        for module, others in packages.edges().items()
         if packages.package_of(module) is package
-        and (
-            others := [one for one in packages.imported(file, FILES) if not packages.may_import(package, one)]
-        )
+        and (forbidden := [one for one in others if not packages.may_import(package, one)])
     }
     assert wrong == {}
 
@@ -51,9 +51,9 @@ def test_a_row_allows_what_is_imported(package: Package) -> None:
     """Catches a row that allows more than the package needs."""
     used = {
         CORE if one == CORE else target.name
-        for module, file in FILES.items()
+        for module, others in packages.edges().items()
         if packages.package_of(module) is package
-        for one in packages.imported(file, FILES)
+        for one in others
         if one == CORE or (target := packages.package_of(one))
     }
     assert [name for name in package.imports if name not in used] == []
@@ -62,9 +62,7 @@ def test_a_row_allows_what_is_imported(package: Package) -> None:
 @pytest.mark.parametrize("module", [module for module in TOP if module != "__init__"])
 def test_a_module_of_byteways_itself_imports_what_it_may(module: str) -> None:
     """Catches a start that loads more than the command line. `__init__` loads names when they are used."""
-    used = {
-        found.name for one in packages.imported(FILES[module], FILES) if (found := packages.package_of(one))
-    }
+    used = {found.name for one in packages.edges()[module] if (found := packages.package_of(one))}
     assert used - {"base", *TOP[module]} == set()
 
 
@@ -134,3 +132,16 @@ def test_workers_load_nothing_of_the_conductor(program: str) -> None:
 def test_workers_start_with_the_standard_library(program: str) -> None:
     """Catches a package of others that every worker would load before it measures."""
     assert {name: names for name in reached(program, late=False) if (names := foreign(name))} == {}
+
+
+def test_kinds_of_devices_are_read_in_one_place() -> None:
+    """Catches a module that takes the name of a device apart itself."""
+    forms = re.compile(r"startswith\(\"[cg]pu\"\)|\bint\([\w.]+\[3:\]\)")
+    found = [one for one, file in FILES.items() if forms.search(file.read_text(encoding="utf-8"))]
+    assert found == ["base.devices"]
+
+
+@pytest.mark.parametrize(("name", "gpu", "number"), [("gpu3", True, 3), ("cpu12", False, 12)])
+def test_a_name_says_what_a_device_is(name: str, gpu: bool, number: int) -> None:
+    """Catches a NUMA domain that passes for a GPU."""
+    assert (is_gpu(name), is_cpu(name), device_number(name)) == (gpu, not gpu, number)

@@ -6,6 +6,7 @@ README.md says where to begin.
 FACE = (
     "aliases",
     "decoding",
+    "devices",
     "errors",
     "files",
     "json_text",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from byteways.base.devices import is_cpu
 from byteways.cases.interfaces import INTERFACES, is_memory_step, metric_of, moves_pages
 
 #: In the order in which they are shown.
@@ -23,7 +24,7 @@ def error_category(interface: str, executor: str) -> str:
         return "latencies"
     if is_memory_step(interface) or metric_of(interface) == "time":
         return "calls"
-    if executor.startswith("cpu"):
+    if is_cpu(executor):
         return "cores"
     if moves_pages(interface):
         return "prefetches"

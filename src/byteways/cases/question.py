@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from byteways.base.aliases import AmbiguousError, called, meanings, translated
+from byteways.base.devices import is_cpu
 from byteways.base.errors import BytewaysError
 from byteways.base.spelling import closest
 from byteways.base.units import format_size, parse_size
@@ -167,7 +168,7 @@ def host_alone(asked: Question) -> bool:
     """Whether no GPU takes part, nor memory that a GPU's runtime allocates: then none need be opened."""
     ends = [called("device", word.strip()) or word.strip() for word in (asked.source, asked.destination)]
     memories = [one for one in MEMORIES if asked.memory is not None and fnmatchcase(one, asked.memory)]
-    return all(end.startswith("cpu") for end in ends) and all(map(is_plain, memories))
+    return all(is_cpu(end) for end in ends) and all(map(is_plain, memories))
 
 
 def is_host(word: str) -> bool:

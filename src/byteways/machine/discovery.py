@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from byteways.base.devices import device_number, is_cpu, is_gpu
 from byteways.machine import amdsmi, kfd, nvml, smbios, xgmi
 from byteways.machine.kfd import Kfd, KfdGpu
 from byteways.machine.links import Gpu, Graph, add_numa_links, add_nvlinks, add_pcie_links
@@ -149,7 +150,7 @@ def _name_domains(
     cpus: Cpus, runtime: Mapping[str, Mapping[str, Any]], notes: list[str]
 ) -> dict[str, NumaDomain]:
     """Returns NUMA domains by device name: the runtime's name, otherwise by domain number."""
-    names = {fields.get("numa_domain"): name for name, fields in runtime.items() if name.startswith("cpu")}
+    names = {fields.get("numa_domain"): name for name, fields in runtime.items() if is_cpu(name)}
     if len(names) == 1 and len(cpus.domains) == 1:  # also if the runtime does not know its domain (-1)
         return {next(iter(names.values())): cpus.domains[0]}
     if not names:
@@ -182,12 +183,12 @@ def _runtime_gpus(
     """Returns GPU devices by the runtime's names in numeric order, not yet attached to a CPU device."""
     found = []
     for name, fields in runtime.items():
-        if name.startswith("gpu"):
+        if is_gpu(name):
             device, node = nvml.match(fields, management), kfd.match(fields, driver.gpus)
             told = [fields.get("pci_address"), device and device.pci_address, node and node.pci_address]
             address = canonical_address(next((text for text in told if text), ""))
             found.append(_gpu(name, address, fields.get("architecture") or None, device, node, sysfs))
-    return sorted(found, key=lambda gpu: int(gpu.name[3:]))
+    return sorted(found, key=lambda gpu: device_number(gpu.name))
 
 
 def _visible_gpus(

@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from byteways.base.devices import device_number, is_gpu
 from byteways.machine import link_rates
 from byteways.machine.foreign_numbers import (
     MOST_BUNDLE,
@@ -39,7 +40,7 @@ from byteways.machine.links import NVSWITCH, Graph
 from byteways.machine.model import PCIE_NOT_MAXIMUM, Cache, Device, Link, Nic, Topology, UnknownRate
 from byteways.machine.outliers import with_outliers
 from byteways.machine.sysfs_cpu import UNKNOWN_PROCESSOR
-from byteways.machine.sysfs_pcie import canonical_address, is_gpu
+from byteways.machine.sysfs_pcie import canonical_address, is_gpu_class
 
 #: `0302 [10de:2330] [10de:16c1] a1`: class, vendor and device.
 _PCI_TYPE = re.compile(r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\].*", re.IGNORECASE)
@@ -158,7 +159,7 @@ def _cpu(domain: _Domain, machine: ET.Element, found: _Found) -> Device:
         domain.name,
         "cpu",
         " ".join(model.split()) if model else UNKNOWN_PROCESSOR,
-        numa_domain=int(domain.name[3:]) if numbered else None,
+        numa_domain=device_number(domain.name) if numbered else None,
         cores=domain.cores,
         memory_bytes=memory or None,
         memory_peak_source=_NO_MEMORY,
@@ -236,7 +237,7 @@ def _kind(element: ET.Element, found: _Found) -> str:
     stated = _PCI_TYPE.fullmatch(element.get("pci_type", ""))
     if stated is None:
         raise FormatError("a PCIDev has no pci_type such as '0302 [10de:2330]'", found.lines[element])
-    if is_gpu(f"0x{stated[1]}", f"0x{stated[2]}"):
+    if is_gpu_class(f"0x{stated[1]}", f"0x{stated[2]}"):
         return "gpu"
     if stated[1].startswith(_NIC_CLASS):
         return "nic"
@@ -265,7 +266,7 @@ def _gpu(index: int, element: ET.Element, cpu: str, domains: Sequence[_Domain], 
             "gpu",
             model,
             pci_address=canonical_address(element.get("pci_busid", "")) or None,
-            numa_domain=int(cpu[3:]) if numbered else None,
+            numa_domain=device_number(cpu) if numbered else None,
             memory_bytes=whole(kib, "the memory", 0, _MOST_BYTES >> 10) * 1024 if kib else None,
             memory_peak_source=_NO_MEMORY,
             architecture=architecture_of(model),
@@ -279,14 +280,14 @@ def _nic(index: int, element: ET.Element, cpu: str, found: _Found) -> Nic:
     ports = [one.get("name", "") for one in parts if one.get("osdev_type") == "3"]  # OpenFabrics
     interfaces = [one.get("name", "") for one in parts if one.get("osdev_type") == "2"]
     above = next((link.b for link in found.graph.links if link.a == f"nic{index}"), cpu)
-    adjacent = [link.a for link in found.graph.links if link.b == above and link.a.startswith("gpu")]
+    adjacent = [link.a for link in found.graph.links if link.b == above and is_gpu(link.a)]
     home = [f"gpu{number}" for number, (_, near) in enumerate(found.gpus) if near == cpu]
     return Nic(
         f"nic{index}",
         canonical_address(element.get("pci_busid", "")) or None,
         interfaces=tuple(interfaces),
         port=ports[0] if ports else None,
-        numa_domain=int(cpu[3:]),
+        numa_domain=device_number(cpu),
         home=cpu,
         up=None,
         nearest_gpus=tuple(adjacent if above in found.graph.switches else home),

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from byteways.base.devices import device_number
 from byteways.machine import link_rates
 from byteways.machine.foreign_numbers import (
     MOST_BUNDLE,
@@ -35,7 +36,7 @@ from byteways.machine.kfd import pci_model
 from byteways.machine.links import NVSWITCH, Graph, add_pcie, narrower
 from byteways.machine.model import Device, Link, Topology
 from byteways.machine.outliers import with_outliers
-from byteways.machine.sysfs_pcie import GPU_VENDORS, PcieLink, canonical_address, is_gpu, parse_link
+from byteways.machine.sysfs_pcie import GPU_VENDORS, PcieLink, canonical_address, is_gpu_class, parse_link
 from byteways.machine.xgmi import xgmi_link
 
 #: Elements of the network.
@@ -102,7 +103,7 @@ def parse(content: bytes, host: str) -> Topology:
         _gpu_device(name, element, found.devices[address], address, domains[cpu])
         for name, (element, address, cpu) in zip(numbered, found.gpus, strict=True)
     ]
-    gpus.sort(key=lambda device: int(device.name[3:]))
+    gpus.sort(key=lambda device: device_number(device.name))
     return with_outliers(
         Topology(
             host,
@@ -162,7 +163,7 @@ def _walk(element: ET.Element, found: _Found, cpu: str, above: str, carried: Pci
 def _is_gpu(pci: ET.Element) -> bool:
     """Whether a device without <gpu> is a GPU: by its PCI class, and its vendor where the file has it."""
     vendor = pci.get("vendor")
-    return len(pci) == 0 and is_gpu(pci.get("class", ""), vendor or next(iter(GPU_VENDORS)))
+    return len(pci) == 0 and is_gpu_class(pci.get("class", ""), vendor or next(iter(GPU_VENDORS)))
 
 
 def _add_pci(pci: ET.Element, found: _Found, cpu: str, above: str, carried: PcieLink) -> None:
@@ -319,7 +320,7 @@ def _cpu_device(name: str, element: ET.Element, line: int | None) -> Device:
         name,
         "cpu",
         " ".join(words),
-        numa_domain=int(name[3:]) if numa.isdigit() else None,
+        numa_domain=device_number(name) if numa.isdigit() else None,
         cores=cores,
         memory_peak_source="the file does not describe memory",
         architecture=element.get("arch"),

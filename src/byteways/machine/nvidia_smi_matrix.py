@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from byteways.base.devices import device_number
 from byteways.machine import link_rates
 from byteways.machine.foreign_numbers import MOST_DEVICE, MOST_LOGICAL_CPUS, check_count, whole
 from byteways.machine.foreign_text import FormatError, at_line, text_lines
@@ -209,7 +210,7 @@ def _cpus(matrix: _Matrix) -> list[Device]:
         )
         for index, (key, near) in enumerate(cores.items())
     ]
-    return sorted(found, key=lambda cpu: int(cpu.name[3:]))
+    return sorted(found, key=lambda cpu: device_number(cpu.name))
 
 
 def _home(matrix: _Matrix, row: str, cpu: Device) -> bool:

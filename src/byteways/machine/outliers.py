@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from byteways.base.devices import is_gpu
 from byteways.base.units import format_size
 from byteways.machine.model import Device, Topology
 
@@ -38,7 +39,7 @@ class Outlier:
             kind = {"nvlink-pair": "NVLink", "xgmi-pair": "xGMI link"}[self.kind]
             return f"no {kind} connects {self.value}, although one connects every other pair: it may be down"
         have = "has" if len(self.devices) == 1 else "have"
-        plural = "other GPU" if self.devices[0].startswith("gpu") else "other NUMA domain"
+        plural = "other GPU" if is_gpu(self.devices[0]) else "other NUMA domain"
         plural += "s" if self.others > 1 else ""
         theirs = "has" if self.others == 1 else "have"
         return (

@@ -19,6 +19,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import combinations
 
+from byteways.base.devices import device_number
 from byteways.machine.foreign_numbers import MOST_DEVICE, check_count, whole
 from byteways.machine.foreign_text import FormatError, at_line, text_lines
 from byteways.machine.gpu_models import UNKNOWN_GPU, architecture_of
@@ -104,7 +105,7 @@ def _read(content: bytes) -> _Tables:
             _row(tables, last, line.split())
     _end(tables, last)
     if not tables.names:
-        tables.names = sorted({*tables.domains}, key=lambda name: int(name[3:]))
+        tables.names = sorted({*tables.domains}, key=lambda name: device_number(name))
     if not tables.names:
         raise FormatError("it names no GPU", last)
     if unknown := sorted({*tables.domains} - {*tables.names}):

@@ -103,7 +103,7 @@ def gpu_addresses(sysfs: Path, proc: Path | None = None) -> list[tuple[str, str]
     for place in (sysfs / "bus/pci/devices").glob("*"):
         vendor = (read_text(place / "vendor") or "").lower()
         bound = (place / "driver").exists() and (place / "driver").resolve().name in _GPU_DRIVERS
-        if is_gpu(read_text(place / "class") or "", vendor) or (bound and vendor in GPU_VENDORS):
+        if is_gpu_class(read_text(place / "class") or "", vendor) or (bound and vendor in GPU_VENDORS):
             found[canonical_address(place.name)] = GPU_VENDORS[vendor]
     if proc is not None:
         for place in (proc / "driver/nvidia/gpus").glob("*"):
@@ -111,7 +111,7 @@ def gpu_addresses(sysfs: Path, proc: Path | None = None) -> list[tuple[str, str]
     return [(vendor, address) for address, vendor in sorted(found.items())]
 
 
-def is_gpu(device_class: str, vendor: str) -> bool:
+def is_gpu_class(device_class: str, vendor: str) -> bool:
     """Whether a PCI device is a GPU, by its class (`0x120000`) and vendor (`0x1002`)."""
     return device_class.lower().startswith(_GPU_CLASSES) and vendor.lower() in GPU_VENDORS
 

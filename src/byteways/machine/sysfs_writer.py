@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from byteways.base.devices import device_number, is_cpu
 from byteways.machine import kfd, link_rates
 
 _TYPE_OF_KIND = {kind: number for number, kind in kfd.KFD_LINK_KINDS.items()}
@@ -165,8 +166,8 @@ def all_cores(machine: MachineSpec) -> list[int]:
 
 
 def _check(machine: MachineSpec, name: str) -> None:
-    count = len(machine.cpus if name.startswith("cpu") else machine.gpus)
-    if name[:3] not in ("cpu", "gpu") or not name[3:].isdigit() or int(name[3:]) >= count:
+    count = len(machine.cpus if is_cpu(name) else machine.gpus)
+    if name[:3] not in ("cpu", "gpu") or not name[3:].isdigit() or device_number(name) >= count:
         raise ValueError(f"a link names {name}, which the machine does not have")
 
 
@@ -341,7 +342,7 @@ def _cpu_links(number: int, gpu: GpuSpec, machine: MachineSpec) -> list[dict[str
     """Returns the single link to a CPU node that KFD shows."""
     for link in machine.links:
         if f"gpu{number}" in (link.a, link.b) and "cpu" in link.a + link.b:
-            cpu = int((link.b if link.a == f"gpu{number}" else link.a)[3:])
+            cpu = device_number(link.b if link.a == f"gpu{number}" else link.a)
             if link.kind == "package":
                 return [_entry(cpu, "xgmi", kfd.PACKAGE_WEIGHT, _PACKAGE_MBS, _PACKAGE_MBS)]
             mbs = machine.xgmi_mbs

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
+from byteways.base.devices import is_gpu
 from byteways.base.settings import gpus_wanted
 from byteways.machine.sysfs_pcie import gpu_addresses
 
@@ -39,7 +40,7 @@ def unusable_gpus(
         libraries: Fields of `_core.LibraryReport`.
         sysfs: Where sysfs is mounted.
     """
-    if any(name.startswith("gpu") for name in devices):
+    if any(is_gpu(name) for name in devices):
         return []
     addresses: dict[str, list[str]] = {}
     for vendor, address in gpu_addresses(sysfs):

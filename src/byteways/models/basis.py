@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from byteways.base.devices import is_cpu, is_gpu
 from byteways.cases.applications import packed_by_core
 from byteways.cases.block_layout import BlockLayout, moves_blocks
 from byteways.cases.case import Buffer, Case, Flow
@@ -81,7 +82,7 @@ def _least_ns(model: MachineModel, case: Case, flow: Flow) -> float:
         return 0.0
     if INTERFACES[interface].between:  # each step of a collective takes its times again
         fastest = 2 * len(case.ranks) * max(model.fastest_links, model.fastest_core)
-    elif flow.executor.startswith("gpu"):
+    elif is_gpu(flow.executor):
         fastest = _fastest_of_gpu(model, case, flow)
     else:
         cores = model.number("cpu.cores") if INTERFACES[interface].team else 1
@@ -117,10 +118,10 @@ def _used(case: Case, flow: Flow, model: MachineModel) -> Iterator[str]:
         network = [index for index, kind in enumerate(kinds_of_links) if kind in LINKS_BETWEEN_HOSTS]
         yield from (f"links.{index}.peak_bytes_per_s" for index in network)
         yield from ("network_latency_ns", "network_efficiency")
-        if any(end.startswith("gpu") for index, ends in model.bundles if index in network for end in ends):
+        if any(is_gpu(end) for index, ends in model.bundles if index in network for end in ends):
             yield "gpu.routed_efficiency"  # a GPU forwards what others send to its NIC
     row = INTERFACES[interface]
-    kind = "gpu" if flow.executor.startswith("gpu") else "cpu"
+    kind = "gpu" if is_gpu(flow.executor) else "cpu"
     if known := row.rests_on.get(kind):
         yield from known
         if row.category == MEMORY_CATEGORY and _counts(model, "calls.enqueue_ns", _step_ns(model, kind)):
@@ -145,7 +146,7 @@ def _calls(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
     waits = "pace" in options or options.get(CALL.name) in CALLS_THAT_WAIT
     if staged or not options.get("gate", True) or waits:
         yield "calls"
-    elif flow.executor.startswith("gpu"):
+    elif is_gpu(flow.executor):
         fixed = [key for way in _rates_of(model, case, flow) for key in model.keys_below(f"{way}.fixed_ns")]
         least_ns = max(map(model.number, fixed), default=0.0) + _least_ns(model, case, flow)
         if least_ns < model.number("calls.enqueue_ns") * (1 + CHANGE):
@@ -172,23 +173,23 @@ def _of_bytes(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
         yield from (*links, *efficiencies)
         return
     yield from links
-    if flow.executor.startswith("cpu"):
+    if is_cpu(flow.executor):
         yield from _of_cores(model, case, flow)
     else:
         yield from _of_gpu(model, case, flow)
 
 
 def _prefetch_key(flow: Flow) -> str:
-    if flow.source.device.startswith("gpu") and flow.destination.device.startswith("gpu"):
+    if is_gpu(flow.source.device) and is_gpu(flow.destination.device):
         return "managed.prefetch_peer_bytes_per_s"
-    to = "gpu" if flow.destination.device.startswith("gpu") else "host"
+    to = "gpu" if is_gpu(flow.destination.device) else "host"
     return f"managed.prefetch_to_{to}_bytes_per_s"
 
 
 def _latency(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
     """Yields the numbers of a chase or a ping-pong; of others beside it, what they wait for each other."""
     owners = {end.device for end in case.buffers_of(flow)}
-    if case.options_of(flow).get(LOADS.name) == "ordinary" and flow.executor.startswith("gpu"):
+    if case.options_of(flow).get(LOADS.name) == "ordinary" and is_gpu(flow.executor):
         yield from ("gpu.l1_bytes", "gpu.l1_latency_ns")
     for executor in (flow.executor, flow.partner):
         if executor:
@@ -202,12 +203,12 @@ def _latency(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
 def _loads(model: MachineModel, executor: str, owner: str) -> Iterator[str]:
     """Yields the numbers of one dependent load."""
     memory = _memory_of(model, owner)
-    if executor.startswith("cpu"):
+    if is_cpu(executor):
         near = memory == _memory_of(model, executor)
         yield from ("cpu.caches", "cpu.memory_latency_ns" if near else "cpu.remote_latency_ns")
     elif memory == executor:
         yield from ("gpu.l2_latency_ns", "gpu.l2_bytes", "gpu.cache_latency_ns", "gpu.memory_latency_ns")
-    elif memory.startswith("cpu"):
+    elif is_cpu(memory):
         yield from ("gpu.host_latency_ns", "gpu.hop_latency_ns")
     else:
         yield from ("gpu.peer_latency_ns", "gpu.peer_far_latency_ns")
@@ -223,7 +224,7 @@ def _memory_of(model: MachineModel, device: str) -> str:
 
 def _memories(model: MachineModel, ends: Iterable[Buffer]) -> Iterator[str]:
     for end in ends:
-        if _memory_of(model, end.device).startswith("gpu"):
+        if is_gpu(_memory_of(model, end.device)):
             yield "gpu.memory_bytes_per_s"
         else:
             yield from ("cpu.read_bytes_per_s", "cpu.write_bytes_per_s")
@@ -266,7 +267,7 @@ def _of_gpu(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
     elif len(case.flows) > 1:
         yield from ("gpu.copy_engines", "gpu.peer_copy_engines")
     elif case.options_of(flow).get("submit") == "batch":
-        if any(end.device.startswith("cpu") for end in ends):
+        if any(is_cpu(end.device) for end in ends):
             yield "calls.batch_host_ns"
         elif moves_blocks(case.interface_of(flow)) and len({end.device for end in ends}) > 1:
             yield "calls.batch_peer_ns"
@@ -290,7 +291,7 @@ def _rates_of(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]:
     elif not away or counts_as_stream(interface):
         yield "rates.blit-local" if by_copy else f"rates.{rate}-local"
     for memory, access in away:
-        place = "host" if memory.startswith("cpu") else "peer"
+        place = "host" if is_cpu(memory) else "peer"
         yield f"rates.{rate}-{place}-{access}"
         if by_copy and _may_blit(model, case, flow, place):
             yield f"rates.blit-{place}-{access}"
@@ -350,7 +351,7 @@ def _between_ranks(model: MachineModel, case: Case, flow: Flow) -> Iterator[str]
         return
     yield from ("mpi", "gpu.peer_latency_ns", "gpu.host_latency_ns")
     yield from (f"cpu.{key}" for key in _OF_MESSAGES)
-    if any(device.startswith("gpu") for device in devices):
+    if any(is_gpu(device) for device in devices):
         yield from _rates("engine", "blit", "kernel")
     elif interface.category == "application":
         yield from ("cpu", "rates.kernel-local")
@@ -379,5 +380,5 @@ def _links(model: MachineModel, a: str, b: str) -> Iterator[str]:
     joining = _joining(model, a, b)
     for index in sorted(joining or away):
         yield from (f"links.{index}.{key}" for key in _OF_LINKS)
-    if not joining and a.startswith("gpu") and b.startswith("gpu"):
+    if not joining and is_gpu(a) and is_gpu(b):
         yield "gpu.routed_efficiency"

@@ -10,6 +10,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from byteways.base.devices import is_gpu
+
 #: Value of a fact; a tuple for a list of numbers or names.
 FactValue = str | int | float | bool | tuple[str | int | float, ...]
 
@@ -167,7 +169,7 @@ class MachineModel:
         """By GPU all that xGMI connects with it: GPUs forward over such links."""
         found: dict[str, frozenset[str]] = {}
         for index, ends in self.bundles:
-            if self.text_of(f"links.{index}.kind") == "xgmi" and all(end.startswith("gpu") for end in ends):
+            if self.text_of(f"links.{index}.kind") == "xgmi" and all(is_gpu(end) for end in ends):
                 group = ends.union(*(found.get(end, ends) for end in ends))
                 found.update(dict.fromkeys(group, group))
         return found

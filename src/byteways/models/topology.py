@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from byteways.base.devices import device_number, is_cpu
 from byteways.base.private_folder import private_folder
 from byteways.machine import link_rates
 from byteways.machine.discovery import discover
@@ -107,7 +108,7 @@ def spec_of(model: MachineModel, down: set[frozenset[str]]) -> MachineSpec:
 
 def _on_first_host(model: MachineModel, pair: str) -> bool:
     each = {"cpu": model.each("cpu.domains"), "gpu": model.each("gpu.count")}
-    return all(int(end[3:]) < each[end[:3]] for end in pair.split("-") if end[:3] in each)
+    return all(device_number(end) < each[end[:3]] for end in pair.split("-") if end[:3] in each)
 
 
 def _nics(model: MachineModel, down: set[frozenset[str]]) -> Iterator[NicSpec]:
@@ -117,8 +118,10 @@ def _nics(model: MachineModel, down: set[frozenset[str]]) -> Iterator[NicSpec]:
         if kind != "nic" or not _on_first_host(model, pair):
             continue
         device, nic = pair.split("-")
-        number = int(nic[3:])
-        domain = int(device[3:]) if device.startswith("cpu") else model.wholes("gpu.domains")[int(device[3:])]
+        number = device_number(nic)
+        domain = (
+            device_number(device) if is_cpu(device) else model.wholes("gpu.domains")[device_number(device)]
+        )
         yield NicSpec(
             f"0000:{0x10 + number:02x}:00.0",
             domain,
@@ -199,7 +202,9 @@ def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[ManagementD
             if kind != "nvlink" or f"gpu{index}" not in ends:
                 continue
             far = ends[1] if ends[0] == f"gpu{index}" else ends[0]
-            remote = ("switch", _SWITCH_ADDRESS) if far == MODEL_SWITCH else ("gpu", addresses[int(far[3:])])
+            remote = (
+                ("switch", _SWITCH_ADDRESS) if far == MODEL_SWITCH else ("gpu", addresses[device_number(far)])
+            )
             rate, first = int(link_rates.nvlink_signalling(version, peak / count)), len(fabric_links)
             fabric_links += [FabricLink(first + one, *remote, rate, version) for one in range(count)]
         devices.append(

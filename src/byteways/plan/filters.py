@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from byteways.base.aliases import ALIASES, AmbiguousError, called, translated
+from byteways.base.devices import is_gpu
 from byteways.base.errors import BytewaysError
 from byteways.base.spelling import closest
 from byteways.cases.case import Case
@@ -161,7 +162,7 @@ def _between_peers(case: Case, glob: str) -> bool:
     """Whether every flow connects two GPUs and the glob matches the source of the first."""
     pairs = [(flow.source.device, flow.destination.device) for flow in case.flows]
     return fnmatchcase(pairs[0][0], glob.removesuffix(_PEER)) and all(
-        a != b and a.startswith("gpu") and b.startswith("gpu") for a, b in pairs
+        a != b and is_gpu(a) and is_gpu(b) for a, b in pairs
     )
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations, pairwise, permutations, product
 
+from byteways.base.devices import is_cpu
 from byteways.cases.case import Buffer
 from byteways.cases.transfer_sets import TransferSet
 from byteways.cases.vocabulary import PATTERN_NEEDS
@@ -159,7 +160,7 @@ def _cut(topology: Topology, half: Sequence[str], gpus: Sequence[str]) -> float:
 
 
 def _to_cpu(link: Link) -> bool:
-    return link.a.startswith("cpu") or link.b.startswith("cpu")
+    return is_cpu(link.a) or is_cpu(link.b)
 
 
 def rings(pairs: Sequence[FlowEnds], topology: Topology) -> list[FlowGroup]:

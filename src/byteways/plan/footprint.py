@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from byteways.base.devices import is_cpu, is_gpu
 from byteways.cases.applications import bytes_of_ends
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.cases.interface_rows import COLD_LOAD
@@ -44,7 +45,7 @@ def last_level_cache_bytes(device: str, capabilities: Capabilities) -> int:
     """Returns the bytes of the device's last-level cache that rotations leave behind; 0 if it is unknown."""
     fields = capabilities.devices.get(device, {})
     memory_bytes = int(fields.get("memory_bytes") or 0)
-    if device.startswith("cpu") and capabilities.host_memory_bytes:
+    if is_cpu(device) and capabilities.host_memory_bytes:
         memory_bytes = min(memory_bytes or capabilities.host_memory_bytes, capabilities.host_memory_bytes)
     return rotated_cache(int(fields.get("last_level_cache_bytes") or 0), memory_bytes)
 
@@ -156,7 +157,7 @@ def footprint(case: Case, capabilities: Capabilities) -> dict[str, int]:
     Hosts have devices of the same names: of each, that of the host that needs most.
     """
     needed: Counter[tuple[str | None, str]] = Counter()  # by host and device
-    gpus = [device for device in capabilities.devices if device.startswith("gpu")]
+    gpus = [device for device in capabilities.devices if is_gpu(device)]
     for flow in case.flows:
         if case.interface_of(flow) == "route":
             paths = paths_there(case, flow, gpus)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from byteways.base.devices import is_cpu, is_gpu
 from byteways.cases.interfaces import INTERFACES
 from byteways.cases.memory import MEMORIES, needs_grant
 from byteways.plan.suite_types import Suite, Sweep
@@ -54,8 +55,8 @@ def _named_gpus(sweep: Sweep) -> set[str] | None:
     devices = {*ends, *sweep.executors, *sweep.partners, sweep.beside_executor}
     if any(_GLOB & set(word) and _may_be_gpu(word) for word in devices):
         return None
-    return {word for word in devices if word.startswith("gpu")}
+    return {word for word in devices if is_gpu(word)}
 
 
 def _may_be_gpu(glob: str) -> bool:
-    return not glob.startswith("cpu")
+    return not is_cpu(glob)

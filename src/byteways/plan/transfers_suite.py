@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from byteways.base.devices import is_gpu
 from byteways.base.errors import BytewaysError
 from byteways.cases.transfer_sets import EXAMPLE, TransferSet, parse_transfers, written
 from byteways.plan.built_suite import NamedSweep, SuiteKeys, built_suite
@@ -33,13 +34,13 @@ def transfers_suite(texts: Sequence[str]) -> Suite:
 
 def _keys(transfers: TransferSet, more: SuiteKeys, source: str, destination: str) -> SuiteKeys:
     """Returns the keys of a sweep: copy calls and kernels where GPUs take part, else threads of the CPUs."""
-    of_gpus = any(device.startswith("gpu") for transfer in transfers for device in transfer)
+    of_gpus = any(is_gpu(device) for transfer in transfers for device in transfer)
     of_cpus = "pinned" if of_gpus else "pageable"
 
     def buffers(end: str) -> str | list[str]:
         if end == "*":
             return ["gpu*:device", f"cpu*:{of_cpus}"] if of_gpus else f"cpu*:{of_cpus}"
-        return f"{end}:{'device' if end.startswith('gpu') else of_cpus}"
+        return f"{end}:{'device' if is_gpu(end) else of_cpus}"
 
     return {
         "interface": ["copy", "kernel"] if of_gpus else "memcpy-mt",

@@ -15,6 +15,7 @@ from byteways.answers.claims.finding import Finding
 from byteways.answers.results.index import Index
 from byteways.answers.results.selection import PAIR_KINDS, by_nearest, kind, label_order, limited_by_link
 from byteways.answers.results.summary import Result
+from byteways.base.devices import is_cpu, is_gpu
 
 #: Row and column of the host memory nearest to each GPU.
 HOST_HEADING = "host"
@@ -57,12 +58,10 @@ def _of_devices(index: Index, results: Mapping[tuple[str, str], Result]) -> dict
     gpus = bool(index.topology.names("gpu"))
     cells: dict[tuple[str, str], Result] = {}
     for (source, destination), cell in results.items():
-        if gpus and not any(end.startswith("gpu") for end in (source, destination)):
+        if gpus and not any(is_gpu(end) for end in (source, destination)):
             continue
         if by_nearest(cell, index.topology):
-            first, second = (
-                HOST_HEADING if gpus and end.startswith("cpu") else end for end in (source, destination)
-            )
+            first, second = (HOST_HEADING if gpus and is_cpu(end) else end for end in (source, destination))
             cells[first, second] = cell
     return cells
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from byteways.base.devices import is_gpu
+
 #: Of the sample; any other would do as well.
 SEED = 0
 #: The option that takes all devices.
@@ -26,7 +28,7 @@ class DeviceSample:
     @property
     def opened_gpus(self) -> int:
         """Number of GPUs that workers open."""
-        return sum(name.startswith("gpu") for name in self.devices)
+        return sum(is_gpu(name) for name in self.devices)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

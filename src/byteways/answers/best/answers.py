@@ -33,6 +33,7 @@ from byteways.answers.results.counting import count
 from byteways.answers.results.index import Index
 from byteways.answers.results.selection import PAIR_KINDS, by_nearest, label_order
 from byteways.answers.results.summary import RecordedRun, ResultGroup
+from byteways.base.devices import is_gpu
 from byteways.base.units import format_size, short_time
 from byteways.cases.block_list import BlockList, MixedBlocks, ranges
 from byteways.cases.case import Case, PlannedCase
@@ -351,7 +352,7 @@ def _setting(case: Case) -> str:
 def pairs_in_words(decision: Decision) -> str:
     """`gpu0>gpu1`, `Between GPUs, NVLink4 ×18, 12 paths`, or `allreduce of 4 ranks with a GPU each`."""
     if ranks := decision.place.ranks:
-        where = "with a GPU each" if decision.place.kind.startswith("gpu") else "in host memory"
+        where = "with a GPU each" if is_gpu(decision.place.kind) else "in host memory"
         return f"{decision.place.pattern} of {count(ranks, 'rank')} {where}"
     paths = sorted({cell.record.path for cell in decision.cells}, key=label_order)
     if len(paths) == 1:

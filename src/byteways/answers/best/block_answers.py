@@ -20,6 +20,7 @@ from byteways.answers.claims.wording import difference_text
 from byteways.answers.results.index import Index
 from byteways.answers.results.selection import by_nearest
 from byteways.answers.results.summary import RecordedRun, Result, ResultGroup
+from byteways.base.devices import is_gpu
 from byteways.base.errors import BytewaysError
 from byteways.base.units import format_size, short_time
 from byteways.cases.block_list import BlockList, MixedBlocks
@@ -172,7 +173,7 @@ def call_ns(group: ResultGroup) -> float | None:
 
     A call that does all of the work itself has the time of the host alone. Cores call nobody.
     """
-    records = [record for cell in group.cells for record in cell.records if record.executor.startswith("gpu")]
+    records = [record for cell in group.cells for record in cell.records if is_gpu(record.executor)]
     times = [time for record in records if (time := record.submit_ns or record.host_ns)]
     return median(times) if times else None
 

@@ -20,6 +20,7 @@ from byteways.answers.claims.compare import compare
 from byteways.answers.results.index import Index
 from byteways.answers.results.selection import by_nearest
 from byteways.answers.results.summary import Result, group_by
+from byteways.base.devices import is_cpu, is_gpu
 from byteways.base.errors import BytewaysError
 from byteways.cases.block_list import BlockList
 from byteways.cases.option_set import NO_OPTIONS, OptionSet
@@ -216,7 +217,7 @@ def _is_plain(index: Index, cell: Result) -> bool:
 def _ends(cell: Result, numbers: Mapping[str, str]) -> tuple[str, str, str] | None:
     """Returns source, destination and the GPU of the stream; None if one of them is not in the plan."""
     devices = cell.source.device, cell.destination.device, cell.record.executor
-    names = ["host" if name.startswith("cpu") else numbers.get(name, "") for name in devices]
+    names = ["host" if is_cpu(name) else numbers.get(name, "") for name in devices]
     return (names[0], names[1], names[2]) if all(names) and names[2] != "host" else None
 
 
@@ -350,7 +351,7 @@ def _machine(
 ) -> tuple[dict[str, str], tuple[str, str, str], tuple[tuple[str, str, str], ...]]:
     """Returns the names of GPUs in the plan by those of the run, the driver, and what identifies each GPU."""
     devices = (index.manifest.get("capabilities") or {}).get("devices") or {}
-    gpus = [one for name, one in devices.items() if name.startswith("gpu") and one.get("uuid")]
+    gpus = [one for name, one in devices.items() if is_gpu(name) and one.get("uuid")]
     if not gpus:
         raise BytewaysError("the run has no GPU", hint="a plan is made of a run on a machine with GPUs")
     runtime = str(gpus[0]["runtime"])

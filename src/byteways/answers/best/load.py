@@ -22,6 +22,7 @@ from byteways.answers.claims.compare import compare, summed
 from byteways.answers.results.index import Index
 from byteways.answers.results.selection import WITH_OWN_TABLES
 from byteways.answers.results.summary import Result
+from byteways.base.devices import is_cpu
 from byteways.base.errors import BytewaysError
 from byteways.cases.interface_rows import COLD_LOAD
 from byteways.cases.interfaces import metric_of
@@ -295,7 +296,7 @@ class _Parts:
         found = decisions(self._index, Constraints(pattern="fan-out", host_memory="pinned")).part(
             lambda cell: (
                 {flow.destination.device for flow in cell.case.flows} == {*self._index.topology.names("gpu")}
-                and all(flow.source.device.startswith("cpu") for flow in cell.case.flows)
+                and all(is_cpu(flow.source.device) for flow in cell.case.flows)
             )
         )
         for place in found.places:

@@ -11,6 +11,7 @@ from byteways.answers.claims.finding import cpu_threads
 from byteways.answers.results.counting import count
 from byteways.answers.results.summary import Result
 from byteways.base.aliases import named_by
+from byteways.base.devices import is_gpu
 from byteways.cases.block_layout import moves_blocks
 from byteways.cases.interfaces import COLLECTIVES, INTERFACES
 from byteways.cases.options import CALL, CALLS_THAT_WAIT, SUBMIT
@@ -51,7 +52,7 @@ def method(cells: Sequence[Result], topology: Topology) -> str:
     if between:
         return f"{_between_ranks(cells[0], between)}{_notes(cells[0])}"
     executors = {cell.record.executor for cell in cells}
-    several = "each GPU" if record.executor.startswith("gpu") else "each NUMA domain"
+    several = "each GPU" if is_gpu(record.executor) else "each NUMA domain"
     executor = record.executor if len(executors) == 1 else _EXECUTORS.get(record.access, several)
     if record.interface.startswith("memcpy"):
         return f"{_on_cores(cells, executor)}{_notes(cells[0])}"

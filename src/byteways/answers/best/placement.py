@@ -14,6 +14,7 @@ from byteways.answers.claims.wording import agreement, faster, no_difference
 from byteways.answers.results.index import Index
 from byteways.answers.results.selection import by_nearest, label_order
 from byteways.answers.results.summary import Result, ResultGroup, group_by, pool
+from byteways.base.devices import is_cpu, is_gpu
 from byteways.base.units import format_size
 from byteways.cases.question import Question, is_host
 from byteways.machine.device_names import devices_named
@@ -114,11 +115,11 @@ def _ends(cell: Result) -> tuple[str, str]:
 
 
 def _gpu(cell: Result) -> str:
-    return next(end for end in _ends(cell) if end.startswith("gpu"))
+    return next(end for end in _ends(cell) if is_gpu(end))
 
 
 def _domain(cell: Result) -> str:
-    return next(end for end in _ends(cell) if end.startswith("cpu"))
+    return next(end for end in _ends(cell) if is_cpu(end))
 
 
 def _by_distance(index: Index) -> Callable[[Result], str]:

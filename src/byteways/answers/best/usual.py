@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from byteways.answers.results.summary import Result
 from byteways.answers.results.variants import Variant, interface_name, issued_by
+from byteways.base.devices import is_gpu
 from byteways.cases.block_layout import moves_blocks
 from byteways.cases.interfaces import COLLECTIVES
 from byteways.cases.memory import is_managed, is_plain
@@ -80,7 +81,7 @@ def usual_candidates(
         memories: The kinds of memory that an end must have; empty: any.
     """
     if not in_process or pattern in COLLECTIVES:
-        return _BETWEEN_GPU_RANKS if kind.startswith("gpu") and kind.endswith("gpu") else _BETWEEN_HOST_RANKS
+        return _BETWEEN_GPU_RANKS if is_gpu(kind) and kind.endswith("gpu") else _BETWEEN_HOST_RANKS
     with_gpu = "gpu" in kind
     if with_gpu and memories:
         if all(map(is_managed, memories)):

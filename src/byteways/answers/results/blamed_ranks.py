@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from byteways.base.devices import is_gpu
 from byteways.cases.case import Case
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated
@@ -90,5 +91,5 @@ def _devices(blamed: Iterable[tuple[Record, int]]) -> dict[int, str]:
 
 
 def _only(names: set[str]) -> str:
-    chosen = {name for name in names if name.startswith("gpu")} or names
+    chosen = {name for name in names if is_gpu(name)} or names
     return next(iter(chosen)) if len(chosen) == 1 else ""

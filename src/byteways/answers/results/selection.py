@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from byteways.answers.results.summary import Result, group_by
 from byteways.answers.results.variants import Variant
+from byteways.base.devices import is_gpu
 from byteways.cases.block_layout import moves_blocks
 from byteways.cases.interfaces import INTERFACES, metric_of
 from byteways.cases.options import SUBMIT
@@ -114,7 +115,7 @@ def submits_many(cell: Result) -> bool:
 def by_nearest(cell: Result, topology: Topology) -> bool:
     """Whether host memory is that of the NUMA domain nearest to the GPU; true for paths of other kinds."""
     ends = cell.source.device, cell.destination.device
-    gpus = [end for end in ends if end.startswith("gpu")]
+    gpus = [end for end in ends if is_gpu(end)]
     if len(gpus) == 1 and gpus[0] in topology.names():
         return topology.nearest_cpu(gpus[0]) in ends
     return True

@@ -17,6 +17,7 @@ from byteways.answers.results.families import Families
 from byteways.answers.results.repeatability import LEAST_ROUNDS, Rounds, Spread, spreads
 from byteways.answers.results.rounds import UNSETTLED, figure, interval, rounds_of
 from byteways.answers.results.variants import Variant, variant_of
+from byteways.base.devices import is_gpu
 from byteways.cases.case import Buffer, Case
 from byteways.cases.interfaces import INTERFACES, OF_ALL, counts_as_stream, metric_of
 from byteways.cases.memory import is_managed
@@ -294,7 +295,7 @@ def gpu_caches(run: RecordedRun) -> dict[str, int]:
     return {
         name: int(device["last_level_cache_bytes"])
         for name, device in devices.items()
-        if name.startswith("gpu") and device.get("last_level_cache_bytes")
+        if is_gpu(name) and device.get("last_level_cache_bytes")
     }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from byteways.base.devices import is_gpu
 from byteways.cases.case import OF_ALL_RANKS, Case
 from byteways.cases.interfaces import INTERFACES
 from byteways.cases.memory import is_managed
@@ -136,7 +137,7 @@ def needs_trial(case: Case) -> bool:
         return any(is_managed(buffer.memory) for buffer in buffers)
     if not (case.by_mpi or case.by_ucx) or case.options.get("staging") == "pinned":
         return False
-    return any(buffer.device.startswith("gpu") or is_managed(buffer.memory) for buffer in buffers)
+    return any(is_gpu(buffer.device) or is_managed(buffer.memory) for buffer in buffers)
 
 
 def failed_in_library(case: Case, outcome: Mapping[str, Any]) -> bool:

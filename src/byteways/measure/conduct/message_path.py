@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from byteways.base.devices import is_gpu
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.cases.memory import is_managed
 from byteways.machine.model import Topology
@@ -44,7 +45,7 @@ def probes(case: Case, topology: Topology) -> tuple[Case, Case] | None:
         return None
     hosts = []
     for end in (source, destination):
-        if not end.device.startswith("gpu") or end.device not in topology.names() or is_managed(end.memory):
+        if not is_gpu(end.device) or end.device not in topology.names() or is_managed(end.memory):
             return None
         cpu = topology.device(end.device).shares_memory_with
         if cpu is None:

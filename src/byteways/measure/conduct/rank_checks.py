@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from byteways.base.devices import is_gpu
 from byteways.base.errors import BytewaysError
 from byteways.cases.case import PlannedCase
 from byteways.machine.model import Topology
@@ -121,7 +122,7 @@ def doubts_about_ranks(
         share = f"{job.ranks} ranks share {cores} cores" if cores > 1 else f"{job.ranks} ranks share a core"
         doubts.append(f"{share}: results also measure the scheduler and carry the warning 'oversubscribed'")
     cases = (one.case for one in planned if one.reason is None and one.case.ranks)
-    uses_gpus = any(name.startswith("gpu") for case in cases for name in case.devices_of_ranks.values())
+    uses_gpus = any(is_gpu(name) for case in cases for name in case.devices_of_ranks.values())
     ranks, gpus = max(job.ranks - job.twins, asked or 0), len(topology.names("gpu"))
     if uses_gpus and ranks > gpus:
         here = "1 GPU" if gpus == 1 else f"{gpus} GPUs"
@@ -135,7 +136,7 @@ def gpus_of_ranks(planned: Sequence[PlannedCase]) -> dict[int, set[str]]:
     for one in planned:
         if one.reason is None and one.case.worker == "ranks":
             for rank, device in one.case.devices_of_ranks.items():
-                if device.startswith("gpu"):
+                if is_gpu(device):
                     gpus.setdefault(rank, set()).add(device)
     return gpus
 

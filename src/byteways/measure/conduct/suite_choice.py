@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from byteways.base.devices import is_gpu
 from byteways.machine.model import Topology
 from byteways.measure.conduct.opening import ScopeOf, many_gpus
 from byteways.measure.shared.options import RunOptions
@@ -44,7 +45,7 @@ class SuiteChoice:
             sample = sample_of(self._known, self._options, topology)
         if sample is None:
             return scope
-        return replace(scope, gpus=tuple(name for name in sample.devices if name.startswith("gpu")))
+        return replace(scope, gpus=tuple(name for name in sample.devices if is_gpu(name)))
 
 
 def sample_of(suite: Suite, options: RunOptions, topology: Topology) -> DeviceSample | None:

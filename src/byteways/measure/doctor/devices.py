@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from byteways.base.devices import is_gpu
 from byteways.cases.memory import VARIANTS
 from byteways.machine import nvml
 from byteways.machine.model import Capabilities, Offer, Topology
@@ -51,9 +52,7 @@ def check_outliers(topology: Topology) -> list[Diagnosis]:
         "or replace the device"
     )
     return [
-        Diagnosis(
-            "GPUs" if odd.devices[0].startswith("gpu") else "host", odd.kind, "warning", str(odd), advice
-        )
+        Diagnosis("GPUs" if is_gpu(odd.devices[0]) else "host", odd.kind, "warning", str(odd), advice)
         for odd in outliers(topology)
     ]
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from byteways.base.devices import device_number, is_cpu
 from byteways.record import warnings
 from byteways.record.warnings import BUSY_SHARE, STEAL_SHARE, Warning
 
@@ -127,7 +128,7 @@ class HostMonitor:
         total = idle = steal = 0
         for line in (_text(self._proc / "stat") or "").splitlines():
             name, *fields = line.split()
-            if name.startswith("cpu") and name[3:].isdigit() and int(name[3:]) in self._cores:
+            if is_cpu(name) and name[3:].isdigit() and device_number(name) in self._cores:
                 ticks = [int(field) for field in fields[:8]]  # user time includes guest time
                 total += sum(ticks)
                 idle += sum(ticks[3:5])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from byteways.base.devices import is_gpu
 from byteways.cases.case import Case
 from byteways.record import warnings
 from byteways.record.warnings import Warning
@@ -24,7 +25,7 @@ def second_runtime(case: Case, maps: str | None = None) -> list[Warning]:
         case: What was measured.
         maps: The process's mapped files; None: read them.
     """
-    if not any(device.startswith("gpu") for device in case.devices):
+    if not any(is_gpu(device) for device in case.devices):
         return []
     if maps is None:
         try:

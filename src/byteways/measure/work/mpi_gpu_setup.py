@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from byteways import _core
+from byteways.base.devices import is_gpu
 from byteways.cases.memory import is_managed
 from byteways.plan.variables import GPU_IPC, GPU_SUPPORT, is_cray_mpich
 from byteways.record import warnings
@@ -64,7 +65,7 @@ def gives_gpu_memory(case: Case) -> bool:
     if not case.by_mpi or case.options.get("staging") == "pinned":
         return False
     buffers = [buffer for flow in case.flows for buffer in flow.buffers]
-    return any(buffer.device.startswith("gpu") and not is_managed(buffer.memory) for buffer in buffers)
+    return any(is_gpu(buffer.device) and not is_managed(buffer.memory) for buffer in buffers)
 
 
 def path_of_gpu_messages(case: Case, version: str, environment: Mapping[str, str]) -> list[Warning]:
@@ -80,7 +81,7 @@ def path_of_gpu_messages(case: Case, version: str, environment: Mapping[str, str
     """
     if not is_cray_mpich(version) or not gives_gpu_memory(case):
         return []
-    between_gpus = all(buffer.device.startswith("gpu") for flow in case.flows for buffer in flow.buffers)
+    between_gpus = all(is_gpu(buffer.device) for flow in case.flows for buffer in flow.buffers)
     settings = (("no-gpu-support", GPU_SUPPORT, "0", True), ("staged-messages", GPU_IPC, "1", between_gpus))
     for warning, variable, default, concerned in settings:
         value = environment.get(variable, default)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from byteways import _core
+from byteways.base.devices import is_gpu
 from byteways.cases.applications import OF_PEERS, fell_back, native_options
 from byteways.cases.case import Buffer as PlannedBuffer
 from byteways.cases.case import Case
@@ -181,7 +182,7 @@ class MeasurerOfRanks(SessionMeasurer):
         """Returns the bytes of a device's last-level cache; of a GPU that only other ranks see, the largest
         here: the GPUs of a host are alike, and all ranks must rotate over equal buffers.
         """
-        if device in self._cache_bytes or not device.startswith("gpu"):
+        if device in self._cache_bytes or not is_gpu(device):
             return self._cache_bytes.get(device, 0)
         return max((self._cache_bytes[gpu] for gpu in self._gpus), default=0)
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from byteways.base.devices import is_cpu
 from byteways.cases.case import Case, Flow
 from byteways.cases.interfaces import moves_pages
 from byteways.measure.work.outcome_fields import Outcome
@@ -129,7 +130,7 @@ def _moved_bytes(size: int, page: int, before: Pages, after: Pages, fresh: bool)
     """
     if not before.known or not after.known or page <= 0:
         return None
-    away = max(0, before.sampled - sum(n for place, n in before.where.items() if place.startswith("cpu")))
+    away = max(0, before.sampled - sum(n for place, n in before.where.items() if is_cpu(place)))
     if not fresh and away and after.where.get(OFF_HOST, 0):
         return None
     stayed = sum(min(count, after.where.get(place, 0)) for place, count in before.where.items())

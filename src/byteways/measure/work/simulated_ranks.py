@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from byteways import _core
+from byteways.base.devices import device_number
 from byteways.cases.case import Buffer, Case
 from byteways.cases.interfaces import INTERFACES
 from byteways.cases.reasons import CALLS_OF_LIBRARIES
@@ -155,7 +156,7 @@ class SimulatedHostMeasurer(RankMeasurer):
     def _numbered(self, end: Buffer | None) -> Buffer | None:
         if end is None:
             return None
-        kind, number = end.device[:3], int(end.device[3:])
+        kind, number = end.device[:3], device_number(end.device)
         own = number + self._world.rank * self.devices_of_host[kind]
         return replace(end, device=f"{kind}{own}", host=None)
 

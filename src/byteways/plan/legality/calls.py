@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from byteways.base.devices import is_gpu
 from byteways.base.units import format_size
 from byteways.cases import memory_steps
 from byteways.cases.interfaces import INTERFACES
@@ -51,7 +52,7 @@ def plain_set_refusal(question: LegalityContext) -> str | None:
     """The same of setting its bytes, where kernels of the GPU reach it."""
     buffer, executor = question.flow.source, question.flow.executor
     offer = question.there.calls.get(executor, {}).get(PLAIN_SET)
-    if not executor.startswith("gpu") or not is_plain(buffer.memory) or offer is None or offer.available:
+    if not is_gpu(executor) or not is_plain(buffer.memory) or offer is None or offer.available:
         return None
     what = (
         f"{buffer.memory} memory, which the runtime neither allocated nor registered, is not set by its call"
@@ -64,7 +65,7 @@ def call_refusal(question: LegalityContext) -> str | None:
     flow, call = question.flow, question.options[CALL.name]
     if call == CALL.default:
         return None
-    if not flow.executor.startswith("gpu"):
+    if not is_gpu(flow.executor):
         return f"{CALL.name} chooses among the calls of a GPU's runtime, and {flow.executor} is a CPU"
     if call in PEER_CALLS:
         for buffer in (flow.source, flow.destination):

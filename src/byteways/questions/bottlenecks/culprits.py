@@ -16,6 +16,7 @@ from itertools import combinations, pairwise
 from math import inf
 
 from byteways.answers.results.summary import Result
+from byteways.base.devices import is_gpu
 from byteways.cases.interfaces import metric_of
 from byteways.machine.model import Topology
 from byteways.machine.routes import nodes_of, route
@@ -214,7 +215,7 @@ class _Search:
 
 def _order(name: str) -> tuple[int, str]:
     """Sort key: a GPU, a link or pair in any direction, a NUMA domain, one direction of a link, a role."""
-    device = 0 if name.startswith("gpu") else 2
+    device = 0 if is_gpu(name) else 2
     kind = 4 if " " in name else 3 if ">" in name else 1 if "-" in name else device
     return kind, name
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from byteways.answers.results.counting import listed
+from byteways.base.devices import is_cpu
 from byteways.base.text import Sentence
 from byteways.cases.case import Flow
 from byteways.machine.cached import cached
@@ -57,8 +58,8 @@ class BetweenHost:
 
     def __call__(self, flow: Flow) -> bool:
         source, destination = flow.source.device, flow.destination.device
-        comes = source.startswith("cpu") and destination in self.gpus
-        goes = destination.startswith("cpu") and source in self.gpus
+        comes = is_cpu(source) and destination in self.gpus
+        goes = is_cpu(destination) and source in self.gpus
         return (comes and self.direction != "to") or (goes and self.direction != "from")
 
 

@@ -18,6 +18,7 @@ from byteways.answers.results.selection import (
 )
 from byteways.answers.results.summary import Result, ResultGroup, group_by, pool
 from byteways.answers.results.variants import Variant
+from byteways.base.devices import is_gpu
 from byteways.base.units import format_bandwidth, format_size
 from byteways.machine.model import Device, Topology
 from byteways.questions.display.chart import SOFT, TRANSFER_SIZES, Axis, Chart, Point, ReferenceLine, Series
@@ -139,7 +140,7 @@ def over_flows(results: Sequence[Result]) -> list[Chart]:
     """Returns a chart for each kind of hub: fans of growing width at their largest size, of two widths at
     least.
     """
-    hubs = group_by(_fans(results), lambda fan: "GPUs" if fan.hub.startswith("gpu") else "the host")
+    hubs = group_by(_fans(results), lambda fan: "GPUs" if is_gpu(fan.hub) else "the host")
     return [over_flows_chart(hub, members) for hub, members in hubs.items()]
 
 
@@ -281,10 +282,10 @@ def cache_marks(walkers: Sequence[Device], gpu_caches: Mapping[str, int]) -> tup
 def _place(cell: Result, named: bool) -> str:
     """Names the executor and the memory; `named`: also the cache state."""
     owner, executor = cell.source.device, cell.record.executor
-    who = "GPU" if executor.startswith("gpu") else executor
+    who = "GPU" if is_gpu(executor) else executor
     if owner == executor:
         where = "its own memory" if who == "GPU" else f"its own {cell.source.memory}"
-    elif owner.startswith("gpu"):
+    elif is_gpu(owner):
         where = "a peer's memory" if who == "GPU" else f"{owner} memory"
     else:
         where = f"{owner} {cell.source.memory}"

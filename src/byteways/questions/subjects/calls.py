@@ -14,6 +14,7 @@ from byteways.answers.claims.wording import largest, longer_by
 from byteways.answers.results.index import Index
 from byteways.answers.results.selection import PAIR_KINDS, kind, link_class
 from byteways.answers.results.summary import RecordedRun, Result, group_by, pool
+from byteways.base.devices import is_gpu
 from byteways.base.units import format_size, short_time
 from byteways.cases.interfaces import metric_of
 from byteways.cases.option_set import OptionSet
@@ -47,7 +48,7 @@ class CallCost:
     @property
     def plain_gpu_call(self) -> bool:
         """Whether a GPU's runtime is called, without options."""
-        return self.cells[0].record.executor.startswith("gpu") and not _options(self.cells[0])
+        return is_gpu(self.cells[0].record.executor) and not _options(self.cells[0])
 
 
 def _called(cost: CallCost) -> str:
@@ -180,7 +181,7 @@ def _same(cell: Result) -> tuple[Hashable, ...]:
 def _label(cell: Result, run: RecordedRun) -> str:
     record, options = cell.record, _options(cell)
     if _is_call(cell):
-        where = "GPU" if record.executor.startswith("gpu") else record.executor
+        where = "GPU" if is_gpu(record.executor) else record.executor
         what = {"event": "event round trip"}.get(record.interface, record.interface)
         return ", ".join(part for part in (f"{where}: {what}", options.text()) if part)
     class_name = link_class(run.topology, cell)

@@ -18,6 +18,7 @@ from byteways.answers.results.counting import count, listed
 from byteways.answers.results.index import Index
 from byteways.answers.results.selection import broadest_size
 from byteways.answers.results.summary import Result, ResultGroup, group_by, pool
+from byteways.base.devices import is_gpu
 from byteways.base.units import format_size
 from byteways.cases.interfaces import one_buffer
 from byteways.record.simulation_mark import Voice
@@ -176,7 +177,7 @@ def _fan_finding(
         links: Names the links if there are such fans over other links, too.
     """
     best = ranking.group
-    hub_is_cpu = not _hub(best.cells[0]).startswith("gpu")
+    hub_is_cpu = not is_gpu(_hub(best.cells[0]))
     title = f"{_fan_words(best)}{links} at once: {ranking.variant.name} {moves_most(ranking)}"
     title += f" {rate(best)} GB/s in total{of_peak(best)}"
     compared = compare_with_alone(index, best.cells)
@@ -210,7 +211,7 @@ def _fan(cell: Result) -> tuple[str, str, str]:
     """Groups fans by pattern, hub (GPUs are alike, NUMA domains are not) and kind of the other ends."""
     hub = _hub(cell)
     other = (cell.source if cell.record.pattern == "fan-in" else cell.destination).device
-    return cell.record.pattern, hub.rstrip("0123456789") if hub.startswith("gpu") else hub, other[:3]
+    return cell.record.pattern, hub.rstrip("0123456789") if is_gpu(hub) else hub, other[:3]
 
 
 def _fan_words(best: ResultGroup) -> str:
@@ -221,7 +222,7 @@ def _fan_words(best: ResultGroup) -> str:
         return f"{count(len(by), 'GPU')} in the memory of {_hub(cell)}"
     into = cell.record.pattern == "fan-in"
     other = (cell.source if into else cell.destination).device
-    others = count(len(cell.record.flows), "GPU" if other.startswith("gpu") else "NUMA domain")
+    others = count(len(cell.record.flows), "GPU" if is_gpu(other) else "NUMA domain")
     if len({_hub(member) for member in best.cells}) > 1:
         return f"{others} to another" if into else f"One GPU to {others}"
     return f"{others} to {_hub(cell)}" if into else f"{_hub(cell)} to {others}"

@@ -11,6 +11,7 @@ from byteways.answers.claims.wording import all_as_predicted
 from byteways.answers.results.counting import count, listed
 from byteways.answers.results.index import Index
 from byteways.answers.results.summary import group_by
+from byteways.base.devices import is_gpu
 from byteways.base.units import format_size
 from byteways.cases.case import PATTERNS
 from byteways.machine.model import Topology
@@ -190,7 +191,7 @@ def charts(topology: Topology, cases: Sequence[Together]) -> tuple[Chart, ...]:
 def _gpus(case: Together) -> frozenset[str]:
     """Returns the GPUs of a host-GPU case; empty if a flow is not between host and GPU."""
     ends = [{flow.source.device, flow.destination.device} for flow in case.flows]
-    gpus = [{end for end in both if end.startswith("gpu")} for both in ends]
+    gpus = [{end for end in both if is_gpu(end)} for both in ends]
     if any(len(both) != 2 or len(near) != 1 for both, near in zip(ends, gpus, strict=True)):
         return frozenset()
     return frozenset().union(*gpus)

@@ -20,6 +20,7 @@ from byteways.answers.results.selection import (
     variant,
 )
 from byteways.answers.results.summary import Part, Result, ResultGroup, gpu_caches, group_by, pool
+from byteways.base.devices import is_cpu, is_gpu
 from byteways.base.units import format_size, short_time
 from byteways.machine.model import Device
 from byteways.questions.display.chart import Axis, Chart, Point, Series, in_rows, of_rows
@@ -154,8 +155,7 @@ def levels_of_gpus(index: Index) -> list[tuple[str, ResultGroup]]:
     walks = [
         cell
         for cell in chases(index.ranked)
-        if cell.record.executor.startswith("gpu")
-        and (cell.source.device.startswith("cpu") or cell.source.memory == "device")
+        if is_gpu(cell.record.executor) and (is_cpu(cell.source.device) or cell.source.memory == "device")
     ]
     # Of two kinds of loads, those that reach the owner of the memory.
     walks = [cell for cell in walks if not by_own_caches(cell)] or walks
@@ -191,7 +191,7 @@ def _place(cell: Result, cache_bytes: int) -> str:
     owner = cell.source.device
     if owner == cell.record.executor:
         return "its own memory" if cell.size_bytes > cache_bytes else "its own caches"
-    return "a peer's memory" if owner.startswith("gpu") else f"{cell.source.memory} host memory"
+    return "a peer's memory" if is_gpu(owner) else f"{cell.source.memory} host memory"
 
 
 def cpu_caches(index: Index) -> Iterator[Finding]:
@@ -216,7 +216,7 @@ def levels_of_cpu(index: Index) -> tuple[str, list[tuple[str, ResultGroup]]]:
     walks = [
         cell
         for cell in chases(index.ranked)
-        if cell.record.executor == cell.source.device and cell.source.device.startswith("cpu")
+        if cell.record.executor == cell.source.device and is_cpu(cell.source.device)
     ]
     if not walks or walks[0].record.executor not in index.topology.names("cpu"):
         return "", []

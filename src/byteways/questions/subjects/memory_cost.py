@@ -14,6 +14,7 @@ from byteways.answers.claims.wording import no_difference, slower_copies
 from byteways.answers.results.counting import count, listed
 from byteways.answers.results.index import Index
 from byteways.answers.results.summary import Result, group_by
+from byteways.base.devices import is_cpu, is_gpu
 from byteways.base.units import format_size, short_time
 from byteways.cases.interfaces import is_memory_step
 from byteways.cases.memory import is_plain
@@ -156,16 +157,16 @@ def _between(cell: Result) -> bool:
 
 
 def _host_end(cell: Result) -> tuple[str, str]:
-    end = cell.source if cell.source.device.startswith("cpu") else cell.destination
+    end = cell.source if is_cpu(cell.source.device) else cell.destination
     return end.device, end.memory
 
 
 def _gpu_end(cell: Result) -> str:
-    return (cell.source if cell.source.device.startswith("gpu") else cell.destination).device
+    return (cell.source if is_gpu(cell.source.device) else cell.destination).device
 
 
 def _gpu_memory(cell: Result) -> str:
-    return (cell.source if cell.source.device.startswith("gpu") else cell.destination).memory
+    return (cell.source if is_gpu(cell.source.device) else cell.destination).memory
 
 
 _INTRODUCTION = (
@@ -256,7 +257,7 @@ def _charts(steps: Sequence[StepCost]) -> list[Chart]:
 def registering(index: Index) -> Iterator[Finding]:
     """Reports after how many copies registering pays off, at the largest size of each direction."""
     paid = pay_offs(index.ranked)
-    for direction, members in group_by(paid, lambda each: each.path.startswith("cpu")).items():
+    for direction, members in group_by(paid, lambda each: is_cpu(each.path)).items():
         largest = max(each.size_bytes for each in members)
         at_largest = [each for each in members if each.size_bytes == largest]
         worst = max(at_largest, key=lambda each: each.copies or 10**9)

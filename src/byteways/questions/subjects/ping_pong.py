@@ -14,6 +14,7 @@ from byteways.answers.results.counting import count, listed
 from byteways.answers.results.index import Index
 from byteways.answers.results.selection import device_order
 from byteways.answers.results.summary import Result, ResultGroup, group_by, pool
+from byteways.base.devices import is_cpu, is_gpu
 from byteways.base.units import format_time, short_time, three_digits
 from byteways.machine.model import Topology
 from byteways.plan.core_pairs import shared_cache
@@ -57,7 +58,7 @@ def _others(results: Iterable[Result]) -> list[Result]:
 
 
 def _gpus(cell: Result) -> int:
-    return sum(device.startswith("gpu") for device in sides(cell))
+    return sum(is_gpu(device) for device in sides(cell))
 
 
 def sides(cell: Result) -> tuple[str, str]:
@@ -258,7 +259,7 @@ def _place(cell: Result, named: bool) -> str:
     memory = cell.source.memory
     if way(cell) in ("by store", "by poll"):
         return f"{way(cell)} in {memory} memory" if named else way(cell)
-    owner = "host" if cell.source.device.startswith("cpu") else "the GPU's"
+    owner = "host" if is_cpu(cell.source.device) else "the GPU's"
     return f"with both words in {owner} memory ({memory})"
 
 

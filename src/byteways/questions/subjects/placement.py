@@ -15,6 +15,7 @@ from byteways.answers.results.counting import count
 from byteways.answers.results.index import Index
 from byteways.answers.results.selection import by_nearest
 from byteways.answers.results.summary import Result, group_by, pool
+from byteways.base.devices import is_gpu
 from byteways.base.units import format_size
 
 _DIRECTIONS = {"cpu-gpu": "From host to GPU", "gpu-cpu": "From GPU to host"}
@@ -55,4 +56,4 @@ def _of(index: Index, decision: Decision) -> Iterator[Finding]:
 
 
 def _gpu(cell: Result) -> str:
-    return next((end for end in (cell.source.device, cell.destination.device) if end.startswith("gpu")), "")
+    return next((end for end in (cell.source.device, cell.destination.device) if is_gpu(end)), "")

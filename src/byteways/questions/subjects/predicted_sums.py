@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from byteways.answers.claims.phrases import gb, percent
 from byteways.answers.results.counting import count
 from byteways.answers.results.summary import group_by
+from byteways.base.devices import is_gpu
 from byteways.base.units import format_size
 from byteways.cases.case import PATTERNS
 from byteways.questions.bottlenecks.prediction import Together
@@ -88,6 +89,6 @@ def shortened(path: str) -> str:
         names = match[0].split(",")
         if len(names) <= MOST_LISTED_DEVICES:
             return match[0]
-        return count(len(names), "GPU" if names[0].startswith("gpu") else "NUMA domain")
+        return count(len(names), "GPU" if is_gpu(names[0]) else "NUMA domain")
 
     return re.sub(r"(?:[cg]pu\d+,)+[cg]pu\d+", counted, path)

@@ -11,6 +11,7 @@ from byteways.answers.claims.phrases import gb, of_peak, rate
 from byteways.answers.results.counting import listed
 from byteways.answers.results.index import Index
 from byteways.answers.results.summary import Result, group_by
+from byteways.base.devices import is_gpu
 from byteways.base.units import format_bandwidth, format_size
 from byteways.cases.case import Buffer
 from byteways.cases.interfaces import INTERFACES, counts_as_stream, is_scattered
@@ -121,7 +122,7 @@ def thread_maps(results: Iterable[Result]) -> list[ThreadMap]:
     swept = [
         cell
         for cell in streams(results)
-        if set(cell.record.options) == {"threads"} and cell.record.executor.startswith("gpu")
+        if set(cell.record.options) == {"threads"} and is_gpu(cell.record.executor)
     ]
     made = []
     for (name, kernel), members in group_by(swept, lambda cell: (place(cell), cell.record.interface)).items():

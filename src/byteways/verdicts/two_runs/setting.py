@@ -14,6 +14,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from byteways.answers.results.index import Index
+from byteways.base.devices import is_cpu, is_gpu
 from byteways.cases.case import Case
 from byteways.cases.interface_rows import BARRIER
 from byteways.cases.interfaces import (
@@ -94,7 +95,7 @@ def setting_of_case(run: Index, case: Case) -> str | None:
 
     flows = [_DEVICE.sub(renamed, json.dumps(flow.to_json(), sort_keys=True)) for flow in case.flows]
     parts = [
-        *dict.fromkeys(run.topology.device(name).model for name in names if name.startswith("gpu")),
+        *dict.fromkeys(run.topology.device(name).model for name in names if is_gpu(name)),
         *_cpus(run, case),
         *dict.fromkeys(filter(None, _wires(run, case))),
         *filter(None, libraries),
@@ -125,7 +126,7 @@ def family_of(record: Record) -> tuple[str, ...]:
 
 def _cpus(run: Index, case: Case) -> list[str]:
     """Returns model and cores of the CPUs if results depend on them."""
-    at_work = any(executor.startswith("cpu") for executor in case.executors)
+    at_work = any(is_cpu(executor) for executor in case.executors)
     plain = any(end.memory.startswith(_OF_CPUS) for flow in case.flows for end in flow.buffers)
     if not (at_work or plain):
         return []
@@ -157,12 +158,12 @@ def _wires(run: Index, case: Case) -> list[str]:
 
 def _host_pages(record: Record) -> bool:
     ends = (str(flow[end]) for flow in record.flows for end in ("source", "destination"))
-    return any(end.startswith("cpu") and f":{kind}" in end for end in ends for kind in _OF_CPUS)
+    return any(is_cpu(end) and f":{kind}" in end for end in ends for kind in _OF_CPUS)
 
 
 def _pulled(record: Record) -> bool:
     """Whether it is a copy below 16 MiB that the destination's queue takes from a peer."""
-    peers = record.source.startswith("gpu") and record.access == "read"
+    peers = is_gpu(record.source) and record.access == "read"
     return record.interface == "copy" and peers and record.size_bytes < 2**24
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from byteways.base.devices import is_gpu
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.cases.collective_counts import bus_factor
 from byteways.cases.interfaces import COLLECTIVES, INTERFACES, counts_as_stream, metric_of
@@ -182,14 +183,14 @@ def _transfer(value: ForeignValue, topology: Topology, ends: tuple[Buffer, Buffe
         return
     interface = operation.interface if operation.interface in INTERFACES else ""
     executor = operation.executor if operation.executor in known else _issuer(interface, ends)
-    interface = interface or ("copy" if executor.startswith("gpu") else "memcpy")
+    interface = interface or ("copy" if is_gpu(executor) else "memcpy")
     pattern = "bidirectional" if operation.pattern == "bidirectional" else "unidirectional"
     # One of two directions that run at once is limited as it is alone.
     both = pattern == "bidirectional" and value.counts != "per-direction"
     timed = value.unit.metric == "time"
     if timed and interface in _PING_PONGS:
         interface = _PING_PONGS[interface]
-    if not INTERFACES[interface].executed_by("gpu" if executor.startswith("gpu") else "cpu"):
+    if not INTERFACES[interface].executed_by("gpu" if is_gpu(executor) else "cpu"):
         return
     size = value.size_bytes or 0
     case = transfer(
@@ -256,7 +257,7 @@ def _ends(
     for source in _buffers(texts[0], topology):
         for destination in _buffers(texts[1], topology):
             same = source.device == destination.device
-            if any(unknown) and same and source.device.startswith("gpu"):
+            if any(unknown) and same and is_gpu(source.device):
                 continue
             if all(unknown) and len(topology.devices) > _MOST_DEVICES and not source.device.endswith("0"):
                 continue
@@ -303,7 +304,7 @@ def _issuer(interface: str, ends: tuple[Buffer, Buffer]) -> str:
     source, destination = (end.device for end in ends)
     if interface in INTERFACES and not INTERFACES[interface].executed_by("gpu"):
         return source
-    return source if source.startswith("gpu") or not destination.startswith("gpu") else destination
+    return source if is_gpu(source) or not is_gpu(destination) else destination
 
 
 def _class_of(topology: Topology, ends: tuple[Buffer, Buffer]) -> tuple[object, ...]:

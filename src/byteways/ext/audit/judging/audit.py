@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
+from byteways.base.devices import is_gpu
 from byteways.ext.audit.imported.cases import CasesOfValue, OwnCase
 from byteways.ext.audit.imported.reader import Found, UnreadPlace
 from byteways.ext.audit.imported.value import DATA_WRONG, ForeignValue
@@ -157,7 +158,7 @@ def _judged(value: ForeignValue, known: References, version: str, output: int) -
 def _one_end_known(value: ForeignValue) -> bool:
     """Whether the output leaves out the domain of the host's memory alone."""
     ends = value.operation.source, value.operation.destination
-    return sum(end.startswith("gpu") for end in ends) == 1
+    return sum(is_gpu(end) for end in ends) == 1
 
 
 def _beside_each(one: AuditedValue, cases: CasesOfValue, known: References, version: str) -> AuditedValue:

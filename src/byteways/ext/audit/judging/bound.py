@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from byteways.base.devices import is_cpu, is_gpu
 from byteways.base.units import format_bandwidth
 from byteways.cases.case import OF_ALL_RANKS, Case
 from byteways.cases.collective_counts import bus_factor
@@ -82,7 +83,7 @@ def in_caches(topology: Topology, case: Case) -> bool:
     """
     flows, local = measured_flows(case), _local(topology, case)
     direct = INTERFACES[case.interface].category == "direct access"
-    if not (local or direct or any(flow.executor.startswith("cpu") for flow in flows)):
+    if not (local or direct or any(is_cpu(flow.executor) for flow in flows)):
         return False
     names = {name for flow in flows for name in flow.devices}
     sizes = [topology.device(name).last_level_cache_bytes for name in names]
@@ -102,7 +103,7 @@ def _least_time(topology: Topology, own: OwnCase) -> Bound | NoBound:
 
 
 def _as_copy(case: Case) -> Case:
-    by_gpu = case.flows[0].executor.startswith("gpu")
+    by_gpu = is_gpu(case.flows[0].executor)
     return replace(case, interface="copy" if by_gpu else "memcpy", options={})
 
 
@@ -115,7 +116,7 @@ def _of_collective(topology: Topology, case: Case) -> Bound | NoBound:
     more. Links to the host are not added: fabrics are used alone.
     """
     devices = list(dict.fromkeys(case.devices_of_ranks.values()))
-    if len(devices) < len(case.members) or not all(name.startswith("gpu") for name in devices):
+    if len(devices) < len(case.members) or not all(is_gpu(name) for name in devices):
         return NoBound("no-reference")
     rates = [_leaving(topology, name) for name in devices]
     known = [rate for rate in rates if rate is not None]
@@ -141,4 +142,4 @@ def _leaving(topology: Topology, gpu: str) -> tuple[float, str] | None:
 
 
 def _to_gpus(topology: Topology, *ends: str) -> bool:
-    return all(end.startswith("gpu") or end in topology.switches for end in ends)
+    return all(is_gpu(end) or end in topology.switches for end in ends)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import log
 
+from byteways.base.devices import is_cpu, is_gpu
 from byteways.cases.case import OF_ALL_RANKS, Case, Flow
 from byteways.cases.collective_counts import bus_factor
 from byteways.cases.interfaces import INTERFACES, counts_as_stream
@@ -97,7 +98,7 @@ def _plain(case: Case) -> Case:
     """Returns a case as a copy, whose peak is known; loops over arrays have their own."""
     if counts_as_stream(case.interface) or case.interface in ("copy", "kernel"):
         return case
-    by_gpu = all(executor.startswith("gpu") for executor in case.executors)
+    by_gpu = all(is_gpu(executor) for executor in case.executors)
     return replace(case, interface="copy" if by_gpu else "memcpy", options={})
 
 
@@ -119,7 +120,7 @@ def _tries(value: ForeignValue, own: OwnCase, known: References) -> Iterator[_Tr
     if own.counts == "sum-of-directions":
         yield _Try("one-direction", own, 2.0)
     gpus = len(known.topology.names("gpu"))
-    if gpus > 2 and case.executors[0].startswith("gpu"):
+    if gpus > 2 and is_gpu(case.executors[0]):
         yield _Try("sum-of-devices", own, 1 / gpus)
     if not local:
         yield from _on_other_paths(value, own, flow, known)
@@ -140,7 +141,7 @@ def _on_other_paths(value: ForeignValue, own: OwnCase, flow: Flow, known: Refere
     ends = (flow.source, flow.destination)
     ranks = value.operation.ranks or flow.source.rank is not None  # messages cost more than copies
     for end in dict.fromkeys(ends):
-        if end.device.startswith("gpu") or not any(one.device.startswith("gpu") for one in ends):
+        if is_gpu(end.device) or not any(is_gpu(one.device) for one in ends):
             yield _Try(
                 "one-device", _within(own, flow, end is flow.source), by=_WIDE if ranks else "expected"
             )
@@ -149,7 +150,7 @@ def _on_other_paths(value: ForeignValue, own: OwnCase, flow: Flow, known: Refere
         plain = tuple(replace(end, memory="pageable") if end in hosts else end for end in ends)
         pageable = _with_flow(own, replace(flow, source=plain[0], destination=plain[1]))
         yield _Try("pageable-memory", pageable, by=_SEEN)
-    if all(end.device.startswith("gpu") for end in ends) and own.case.pattern == "unidirectional":
+    if all(is_gpu(end.device) for end in ends) and own.case.pattern == "unidirectional":
         yield from _through_host(own, flow, known)
 
 
@@ -183,7 +184,7 @@ def _with_flow(own: OwnCase, flow: Flow) -> OwnCase:
 def _of_the_call(own: OwnCase, counted: float, known: References) -> tuple[Cause, ...]:
     """Returns the explanation that the time is that of an asynchronous call alone."""
     size, target = own.case.size_bytes, _target(own, known)
-    if not size or target is None or own.case.executors[0].startswith("cpu"):
+    if not size or target is None or is_cpu(own.case.executors[0]):
         return ()
     taken, needed = 1e9 * size / counted, 1e9 * size / target.value
     if not CALL_TIME_NS[0] <= taken <= CALL_TIME_NS[1] or needed < CALL_AHEAD * taken:

@@ -11,6 +11,7 @@ from math import log
 
 from byteways.answers.results.index import Index
 from byteways.answers.results.repeatability import for_many, student
+from byteways.base.devices import is_gpu
 from byteways.cases.case import OF_ALL_RANKS, Case
 from byteways.cases.interfaces import INTERFACES, counts_as_stream
 from byteways.ext.audit.imported.cases import CasesOfMachine, CasesOfValue, OwnCase
@@ -180,7 +181,7 @@ def _quick(case: Case) -> bool:
     """Whether a path can come near its peak: not by one thread of a CPU, nor by plain pages of the host."""
     plain = (end.memory for flow in case.flows for end in flow.buffers)
     slow = any(memory.startswith(("pageable", "hugepage", "managed")) for memory in plain)
-    return not slow and all(executor.startswith("gpu") for executor in case.executors)
+    return not slow and all(is_gpu(executor) for executor in case.executors)
 
 
 def _split(key: str) -> tuple[str, _Place]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from byteways.answers.results.counting import count
+from byteways.base.devices import is_gpu
 from byteways.base.units import format_bandwidth, format_size, short_time
 from byteways.ext.audit.judging.expected import LEAST_JUDGED_BYTES
 from byteways.ext.audit.judging.verdict import (
@@ -128,7 +129,7 @@ def cause_text(one: AuditedValue, cause: Cause) -> str:
     """`both ends on one GPU (then 1347 GB/s, nominal peak there 1675 GB/s)`."""
     kind = "device"
     if one.own:
-        kind = "GPU" if any(flow.source.device.startswith("gpu") for flow in one.own.case.flows) else "CPU"
+        kind = "GPU" if any(is_gpu(flow.source.device) for flow in one.own.case.flows) else "CPU"
     said = CAUSES[cause.code].format(kind=kind, factor=1 / cause.factor)
     of = "nominal peak there" if cause.basis == FROM_PEAK else "expected"
     return f"{said} (then {quantity(one, cause.then)}, {of} {quantity(one, cause.expected)})"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from byteways.base.devices import is_gpu
 from byteways.cases.case import Case, Flow
 from byteways.cases.interfaces import INTERFACES, OF_ALL
 from byteways.ext.studies.published.study import StudyLine
@@ -91,7 +92,7 @@ def _gpus(case: Case) -> frozenset[str]:
     ends = (
         name for flow in case.flows for name in (flow.source.device, flow.destination.device, flow.executor)
     )
-    return frozenset(device for device in ends if device.startswith("gpu"))
+    return frozenset(device for device in ends if is_gpu(device))
 
 
 def _same_options(case: Case, options: Mapping[str, Any]) -> bool:

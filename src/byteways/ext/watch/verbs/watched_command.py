@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from byteways import __version__
+from byteways.base.devices import is_gpu
 from byteways.base.errors import BytewaysError
 from byteways.console.terminal import say
 from byteways.ext.watch.changes import ProgramChange
@@ -137,7 +138,7 @@ def _counted(
 def _used_gpus(folder: Path) -> set[str]:
     watched, _ = read_snapshots(snapshot_files(folder) if (folder / PROCESSES).is_dir() else [])
     devices = {end.device for one in watched.bins for end in (one.source, one.destination)}
-    return {device for device in devices if device and device.startswith("gpu")}
+    return {device for device in devices if device and is_gpu(device)}
 
 
 def link_bytes(before: LinkReading, after: LinkReading, gpus: set[str], started_ns: int) -> list[LinkBytes]:
