@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup develop run wheel examples pictures test smoke test-bare test-wheel test-aarch64 test-hosts test-programs test-slow fuzz-copies mutants notebooks site lint lint-page lint-packaging format clean
+.PHONY: help setup develop run wheel examples pictures test smoke test-bare test-wheel test-aarch64 test-hosts test-programs test-slow fuzz-copies validate mutants notebooks site lint lint-page lint-packaging format clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -81,6 +81,9 @@ test-slow: develop ## setup, then the slow tests: packaging, the documentation s
 
 fuzz-copies: develop ## setup, then compare a million lists of blocks by the copy library with Python's (LISTS=10000 for fewer)
 	@$(BIN)/python -m validation.fuzz_copies --lists $(or $(LISTS),1000000) --jobs $(JOBS) $(ARGS)
+
+validate: develop ## what a change asks for beyond tests, chosen by the changed files (ARGS='--since main', ARGS=--list)
+	@$(BIN)/python scripts/validate.py $(ARGS)
 
 notebooks: develop ## setup, then execute the notebooks of docs and write their outputs into them
 	@$(BIN)/python scripts/run_notebooks.py
