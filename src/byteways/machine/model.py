@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict
 
 from byteways.base.quantities import mistake_in_quantity
 from byteways.machine.foreign_numbers import MOST_BUNDLE
@@ -320,3 +320,13 @@ class Capabilities:
         from byteways.base.decoding import converted  # not loaded by workers
 
         return converted(data, cls)
+
+
+class UnusableGpus(TypedDict):
+    """GPUs of one vendor that no runtime opens, as a manifest has them (unusable_gpus.py finds them)."""
+
+    vendor: str
+    pci_addresses: list[str]
+    library: str  # the one that fails; '' if none does
+    reason: str  # why it fails; '' if no library does
+    hint: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from byteways.base.devices import is_gpu
 from byteways.base.settings import gpus_wanted
+from byteways.machine.model import UnusableGpus
 from byteways.machine.sysfs_pcie import gpu_addresses
 
 #: Vendor of the GPUs that need each library, named as in sysfs_pcie.gpu_addresses().
@@ -15,16 +16,6 @@ LIBRARY_VENDORS = {
     **dict.fromkeys(("cuda-driver", "nvrtc", "nvml"), "NVIDIA"),
     **dict.fromkeys(("hip", "hiprtc", "hsa"), "AMD"),
 }
-
-
-class UnusableGpus(TypedDict):
-    """GPUs of one vendor, as the manifest has them."""
-
-    vendor: str
-    pci_addresses: list[str]
-    library: str  # the one that fails; '' if none does
-    reason: str  # why it fails; '' if no library does
-    hint: str
 
 
 def unusable_gpus(

@@ -17,8 +17,7 @@ from byteways.base.json_text import json_text
 from byteways.base.settings import recorded_environment
 from byteways.base.system_errors import cannot_write
 from byteways.base.writing import write as write_file
-from byteways.machine.model import Capabilities, Topology
-from byteways.machine.unusable_gpus import UnusableGpus
+from byteways.machine.model import Capabilities, Topology, UnusableGpus
 from byteways.record.code_version import code_digest, commit
 from byteways.record.record import SCHEMA_VERSION
 from byteways.record.run_folder import MANIFEST

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypedDict, get_type_hints
 
 from byteways.base.decoding import converted
-from byteways.machine.model import Capabilities, Topology
-from byteways.machine.unusable_gpus import UnusableGpus
+from byteways.machine.model import Capabilities, Topology, UnusableGpus
 from byteways.record.sampled_devices import DeviceSample
 
 RUN_STATES = ("running", "complete", "interrupted")
