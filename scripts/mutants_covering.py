@@ -20,7 +20,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "mutants"
 PACKAGE = Path("src", "byteways")
-FOLDERS = ("answers", "plan", "record", "measure")
+FOLDERS = ("answers", "plan", "record", "measuring")
 #: Tests of one mutant, the fastest first, take as long together, beside TEXTS; others that cover its lines
 #: are not run.
 TESTS_S = 20.0

@@ -42,7 +42,7 @@ class Package:
 
 _WHAT = ("cases", "machine")
 _RECORDED = ("record", "plan", *_WHAT)
-_MEASURED = ("measure", "models", *_RECORDED)
+_MEASURED = ("measuring", "models", *_RECORDED)
 _ANSWERS = ("answers", *_RECORDED)
 _VERDICTS = ("verdicts", "questions", *_ANSWERS)
 _SHOWN = ("console", "report", *_VERDICTS)
@@ -83,7 +83,7 @@ PACKAGES = (
         "models", "machine models for the simulator, every number with its source", "model", ("plan", *_WHAT)
     ),
     Package(
-        "measure",
+        "measuring",
         "measuring: `conduct` is the conductor's process, `work` the worker's, `shared` what both need, "
         "`hosts` runs over several hosts, `doctor` checks of a machine",
         "conduct.conductor",
@@ -120,31 +120,31 @@ PACKAGES = (
         "layout",
         ("questions", "answers"),
     ),
-    Package("cli", "the command line: one verb per file", "frame", (*_SHOWN, "measure", "models", CORE)),
+    Package("cli", "the command line: one verb per file", "frame", (*_SHOWN, "measuring", "models", CORE)),
     Package(
         "ext.studies",
         "published experiments repeated: their values and claims, a run compared with them, `reproduce`",
         "published.study",
-        ("console", "cli", "measure", "models", "questions", *_ANSWERS),
+        ("console", "cli", "measuring", "models", "questions", *_ANSWERS),
     ),
     Package(
         "ext.audit",
         "numbers of other programs: `imported` reads them, `judging` says whether they are possible and "
         "normal; `import`, `audit`",
         "imported.reader",
-        (*_SHOWN, "cli", "measure", "models"),
+        (*_SHOWN, "cli", "measuring", "models"),
     ),
     Package(
         "ext.copy",
         "the copy library from Python and PyTorch, and `plan`, which writes its plans",
         "copies",
-        ("console", "cli", "measure", *_ANSWERS),
+        ("console", "cli", "measuring", *_ANSWERS),
     ),
     Package(
         "ext.watch",
         "what a program moves: collectors, traces of other profilers, advice; `watch`, `advise`",
         "bins",
-        ("ext.audit", "report", "console", "cli", "measure", "models", "questions", *_ANSWERS),
+        ("ext.audit", "report", "console", "cli", "measuring", "models", "questions", *_ANSWERS),
     ),
 )
 #: Modules of byteways itself: each may import what it names.
@@ -153,7 +153,7 @@ TOP = {
     "__main__": ("cli",),
     "start": (),
     "extensions": (),
-    "library": ("cli", "console", "report", *_VERDICTS, "measure", "models"),
+    "library": ("cli", "console", "report", *_VERDICTS, "measuring", "models"),
 }
 BY_NAME = {package.name: package for package in PACKAGES}
 

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byteways.answers.results.progress import opened
 from byteways.answers.results.summary import cells
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.cli.measure_and_report import _beyond_limit
 from byteways.machine.model import Device, Link, Topology
-from byteways.measure.conduct.recording import measured_record
-from byteways.measure.conduct.requested import request_fields
+from byteways.measuring.conduct.recording import measured_record
+from byteways.measuring.conduct.requested import request_fields
 from byteways.plan.limits import excess, excess_of_pages, limit
 from byteways.plan.physical import judged, with_caches
 from byteways.record import warnings
@@ -156,10 +157,10 @@ def test_a_recorded_run_with_an_impossible_figure(tmp_path: Path) -> None:
     for one in copies[:2]:
         one["bandwidth_bytes_per_s"], one["directions"] = 692e9, {"gpu0>gpu1": 692e9}
     (tmp_path / "measurements.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in copies))
-    found = RunFolder(tmp_path).records
+    found = opened(tmp_path).records
     assert [one.beyond_limit for one in found] == [True, True] + [False] * (len(copies) - 2)
     assert len(cells(found)) == len(copies) - 2 > 0
-    untouched = RunFolder(example).records
+    untouched = opened(example).records
     assert not any(one.beyond_limit for one in untouched)
     assert sum(one.limit_bytes_per_s is not None for one in untouched) > 400
 

@@ -38,7 +38,7 @@ FOLDING = {"cases/folding.py: form_of": 1}
 
 #: Packages in whose classes a field that is given words is declared a Sentence.
 DECLARING = (
-    *("record/", "measure/", "answers/", "questions/", "verdicts/", "plan/legality/"),
+    *("record/", "measuring/", "answers/", "questions/", "verdicts/", "plan/legality/"),
     *("ext/audit/judging/", "ext/studies/comparison/", "ext/watch/advice/"),
 )
 

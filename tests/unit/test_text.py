@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import byteways.cli
+import byteways
 from byteways.base.text import visible, visible_data
 from byteways.cli import main
 from byteways.report import write_report
 from byteways.report.render import script_json
-from rooms import parsed
+from packages import parsed
 from tests.report import sample_run
 
 #: Sets a window's title, clears the screen, turns a number around, is the 8-bit form of ESC [.
@@ -121,7 +121,8 @@ def test_the_report_passes_no_commands_on(hostile: Path) -> None:
 def test_one_place_prints() -> None:
     """Would catch a verb that prints past terminal.py: the next foreign text would be raw again."""
     found = []
-    for path in sorted(Path(byteways.cli.__file__).parent.glob("*.py")):
+    root = Path(byteways.__file__).parent
+    for path in [file for name in ("cli", "console", "ext") for file in sorted((root / name).rglob("*.py"))]:
         for node in ast.walk(parsed(path)):
             if not isinstance(node, ast.Call) or path.name == "terminal.py":
                 continue
@@ -129,4 +130,4 @@ def test_one_place_prints() -> None:
             if called in ("print", "Console", "typer.secho", "click.echo", "sys.stderr.write", "typer.echo"):
                 found.append(f"{path.name}: {called}")
     # What prints an error cleans it itself; doctor's own colours are in the text that it prints.
-    assert sorted(found) == ["__init__.py: print", "measure/doctor.py: typer.echo"]
+    assert sorted(found) == ["__init__.py: print", "doctor.py: typer.echo"]

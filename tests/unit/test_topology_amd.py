@@ -22,7 +22,7 @@ from byteways.machine.kfd_caches import read_caches
 from byteways.machine.model import Cache, Device, Link, Topology
 from byteways.machine.routes import link_class, route, routes
 from byteways.machine.sysfs_writer import CacheSpec, LinkSpec, MachineSpec, write_tree
-from byteways.measure.work.device_caches import last_level_caches
+from byteways.measuring.work.device_caches import last_level_caches
 from byteways.plan.peaks import peak
 from tests.machines import amd
 
