@@ -11,7 +11,7 @@ import pytest
 from byteways.cli import main
 from byteways.ext.studies.published import names
 from byteways.ext.studies.published.reading import load
-from byteways.report.packing import unpacked
+from byteways.report.render import unpacked
 from scripts.unpack_examples import recorded
 from tests.cli.called import byteways
 from tests.cli.reproduced import Reproduced, reproduced

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from byteways.report.packing import unpacked
+from byteways.report.render import unpacked
 from tests.cli.called import byteways
 
 TRIAD = ("--only", "sweep=scan,interface=stream-triad", "--size", "128MiB..2GiB")

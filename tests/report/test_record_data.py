@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from byteways.record import columns
-from byteways.report.packing import FAST_FROM_BYTES, packed, unpacked
 from byteways.report.record_data import AS_BANDWIDTH, record_data
+from byteways.report.render import FAST_FROM_BYTES, packed, unpacked
 from tests.changed import replace
 from tests.report import rank_runs, sample_run
 

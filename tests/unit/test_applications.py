@@ -20,7 +20,7 @@ from byteways.plan.legality.applications import transport_refusal
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.executors import in_environment
 from byteways.questions.subjects import applications as subject
-from byteways.questions.subjects.published_applications import PublishedGain, gains
+from byteways.questions.subjects.applications import PublishedGain, gains
 from byteways.record.run_folder import RunFolder
 from byteways.record.version2 import evidence_in
 from tests.changed import replace

@@ -15,8 +15,7 @@ from byteways.base.errors import BytewaysError
 from byteways.plan.hosts.names import Host, expand, hosts_of, read_hosts
 from byteways.plan.hosts.places import seats_of
 from byteways.plan.hosts.plan import make_hosts_plan
-from byteways.plan.hosts.rule import DEFAULT_EACH, PairRule, Tournament
-from byteways.plan.hosts.tournament import round_of, rounds_of, seats_in_round
+from byteways.plan.hosts.rule import DEFAULT_EACH, PairRule, Tournament, round_of, rounds_of, seats_in_round
 from tests.unit import planning
 
 MESSAGES = 'interface = "mpi"\nsource = "cpu*:pageable"\ndestination = "cpu*:pageable"\nsize = "8B"\n'

@@ -11,8 +11,7 @@ import pytest
 from byteways.base.errors import BytewaysError
 from byteways.base.toml_reading import TomlPlace
 from byteways.cli import main
-from byteways.ext.studies.published.line_file import LineTable, read_lines
-from byteways.ext.studies.published.reading import load
+from byteways.ext.studies.published.reading import LineTable, load, read_lines
 from byteways.ext.studies.published.study import StudyLine
 from tests.unit.study_files import Edit, edited_study, mistake_in
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byteways.base.errors import BytewaysError, ExitStatus
-from byteways.base.toml_lines import key_lines, line_of
+from byteways.base.toml_reading import key_lines, line_of
 from byteways.cases import vocabulary
 from byteways.cases.case import PATTERNS
 from byteways.cases.interfaces import INTERFACES

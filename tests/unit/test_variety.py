@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.plan import variety
-from byteways.plan.variety import DRAWN, MOST_COMPARED, by_variety
+from byteways.plan import budget as variety
+from byteways.plan.budget import DRAWN, MOST_COMPARED, by_variety
 
 Values = Counter[Hashable]
 

@@ -13,8 +13,7 @@ from byteways.cases.case import Buffer, Case, Flow
 from byteways.cases.option_set import OptionSet
 from byteways.ext.watch.advice.advice import advice
 from byteways.ext.watch.advice.expected import ExpectedRatio, communication_ns, expected, expected_of_turns
-from byteways.ext.watch.advice.figures import Figures
-from byteways.ext.watch.advice.mean_times import mean_time_of
+from byteways.ext.watch.advice.figures import Figures, mean_time_of
 from byteways.ext.watch.advice.open_predictions import open_figures
 from byteways.ext.watch.advice.wording_advice import advice_table
 from byteways.ext.watch.bins import Bin, Watched, What

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from byteways.ext.watch.changes import ProgramChange
-from byteways.ext.watch.elf import obstacle
 from byteways.ext.watch.folder import make_folder, read_watch_folder
-from byteways.ext.watch.launching import WatchLaunch, usable_libraries, watch_launch
+from byteways.ext.watch.launching import WatchLaunch, obstacle, usable_libraries, watch_launch
 from byteways.ext.watch.problems import WATCH_PROBLEMS, Problem, sentence
 from byteways.ext.watch.verbs.watched_command import Command, observe
 from byteways.measuring.shared.simulator import native_folder

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from byteways.base.errors import BytewaysError
-from byteways.cases.case import Case, PlannedCase
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.cases.reasons import NO_SIMULATED_NETWORK, Refusal
 from byteways.machine.model import Capabilities, Topology
 from byteways.plan import bounds
@@ -21,9 +21,8 @@ from byteways.plan.estimate import Estimator, library_of_gpu_ranks
 from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.hosts.all_hosts import is_of_all, refusal_of_all
 from byteways.plan.hosts.templates import between_hosts
-from byteways.plan.legality import broken_rule
+from byteways.plan.legality import broken_rule, memory_offer
 from byteways.plan.link_classes import ClassOfPath
-from byteways.plan.memory_fallback import instead
 from byteways.plan.ranks import Rank, default_ranks, layout
 from byteways.plan.requested_sizes import sweeps_of_requested_sizes
 from byteways.plan.suite_types import Suite, Sweep
@@ -31,6 +30,50 @@ from byteways.plan.sweep import Expansion, between_ranks, expand
 from byteways.plan.unmatched import nothing_matches
 from byteways.plan.variables import runtime_of
 from byteways.record.sampled_devices import DeviceSample
+
+# Memory kinds that other memory stands in for where a machine has none of them. Pure.
+#
+# A suite asks for huge pages so that address translation does not add to a latency or a rate. On a machine
+# without them, common among database servers and clusters, base pages still answer the question.
+
+#: The kind that is measured instead, by the kind that was asked for.
+INSTEAD: Mapping[str, str] = {"hugepage": "pageable"}
+
+
+def instead(case: Case, capabilities: Capabilities) -> tuple[Case, str] | None:
+    """Returns the case in memory that the machine has, and why; None if nothing needs to stand in, or can."""
+    reasons = [
+        memory_offer(buffer.memory, buffer.device, capabilities).reason
+        for flow in case.flows
+        for buffer in flow.buffers
+        if _stand_in(buffer, capabilities) is not buffer
+    ]
+    if not reasons:
+        return None
+    return replace(case, flows=tuple(_flow(flow, capabilities) for flow in case.flows)), reasons[0]
+
+
+def _stand_in(buffer: Buffer, capabilities: Capabilities) -> Buffer:
+    """Returns the buffer, or one of the same device in memory that this has in place of the buffer's."""
+    other = INSTEAD.get(buffer.memory)
+    if other is None or memory_offer(buffer.memory, buffer.device, capabilities).available:
+        return buffer
+    if not memory_offer(other, buffer.device, capabilities).available:
+        return buffer
+    return replace(buffer, memory=other)
+
+
+def _flow(flow: Flow, capabilities: Capabilities) -> Flow:
+    def other(buffer: Buffer) -> Buffer:
+        return _stand_in(buffer, capabilities)
+
+    return replace(
+        flow,
+        source=other(flow.source),
+        destination=other(flow.destination),
+        second_source=other(flow.second_source) if flow.second_source else None,
+        others=tuple((other(sends), other(receives)) for sends, receives in flow.others),
+    )
 
 
 class NoCaseError(BytewaysError):

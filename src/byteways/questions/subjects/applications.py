@@ -5,7 +5,11 @@ choice gains over host staging, and the gains of schieffer2025, section 7, besid
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from byteways.answers.claims.claim import NOT_COMPARED, Claim
 from byteways.answers.claims.compare import compare
@@ -16,6 +20,8 @@ from byteways.answers.claims.wording import longer
 from byteways.answers.results.index import Index
 from byteways.answers.results.summary import Part, Result, group_by
 from byteways.answers.results.variants import LIBRARY_NAMES
+from byteways.base.toml_files import read_toml
+from byteways.base.toml_reading import TomlPlace
 from byteways.base.units import format_size, short_time
 from byteways.cases.applications import fell_back
 from byteways.cases.interfaces import APPLICATIONS
@@ -26,9 +32,56 @@ from byteways.questions.display.chart import Axis, Chart, Point, Series, in_rows
 from byteways.questions.display.table import Columns, Table, figures, tabulated, words
 from byteways.questions.display.topic import Topic
 from byteways.questions.subjects.collectives import members_of, ranks_of
-from byteways.questions.subjects.published_applications import PublishedChoice, PublishedGain, gains
 from byteways.questions.subjects.ranks import marked, us_figure
 from byteways.record.libraries import RANK_LIBRARIES, uses
+
+# Published gains of applications by another transport or memory: section 7 of schieffer2025.
+
+APPLICATIONS_FILE = "published_applications.toml"
+
+
+class PublishedChoice(Struct, frozen=True, forbid_unknown_fields=True):
+    """A transport, and the memory of data and of messages, by the names of cases/case.py."""
+
+    transport: str
+    data: str
+    messages: str
+
+
+class PublishedGain(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A published ratio of two times, `before` over `after`."""
+
+    id: str
+    says: str
+    pattern: str
+    timed: str  # `iteration`, `exchange`
+    before: PublishedChoice
+    after: PublishedChoice
+    ratio: tuple[float, float] = field(name="published")  # twice the same, or the range of several problems
+    locator: str
+    seconds: tuple[float, ...] = ()  # of whole runs, before and after; empty: not published
+    size_bytes: int | None = None  # of one rank's data; None: any
+    crossing: int | None = None  # the option; None: any
+
+    @property
+    def published(self) -> str:
+        """`1.5`, `1.05 to 1.11`."""
+        return " to ".join(f"{end:g}" for end in dict.fromkeys(self.ratio))
+
+
+class GainsFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The key of the file."""
+
+    gain: tuple[PublishedGain, ...]
+
+
+@cache
+def gains() -> tuple[PublishedGain, ...]:
+    """Returns the rows of the file, in its order."""
+    text = (resources.files("byteways.questions.subjects") / APPLICATIONS_FILE).read_text(encoding="utf-8")
+    data = read_toml(text, file=APPLICATIONS_FILE)
+    return TomlPlace.of(data, text, APPLICATIONS_FILE).read(GainsFile).gain
+
 
 INTRODUCTION = (
     "Communication patterns of CloverLeaf (halo) and Quicksilver (particles), without their physics. An "

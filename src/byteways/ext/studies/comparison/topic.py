@@ -3,21 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from byteways.base.units import format_size
 from byteways.ext.studies.comparison.claims import Verdict
 from byteways.ext.studies.comparison.matrices import ends_of, matrices
 from byteways.ext.studies.comparison.numbers import number
-from byteways.ext.studies.comparison.outcome import FigureOutcome, StudyOutcome
+from byteways.ext.studies.comparison.outcome import FigureOutcome, StudyOutcome, StudySeries
 from byteways.ext.studies.comparison.pictures import charts_of, colours_of
 from byteways.ext.studies.comparison.rows import ValueRow
-from byteways.ext.studies.comparison.scaled import in_drawn_unit
 from byteways.ext.studies.comparison.verdicts import BUILT_IN, SHOWN
+from byteways.ext.studies.published.drawing import PER_GB
 from byteways.ext.studies.published.study import Study
 from byteways.questions.display.chart import Chart
 from byteways.questions.display.table import Table, shaded
 from byteways.questions.display.topic import Chip, Exhibit, Topic
 from byteways.record.simulation_mark import Voice
+
+# A figure in the unit of its source's axis, where that is another than the one of its table.
+
+
+def in_drawn_unit(outcome: FigureOutcome) -> FigureOutcome:
+    """Returns the figure with its values in the unit of its drawing; the figure itself if that is its own."""
+    unit = outcome.figure.drawing.unit
+    if not unit:
+        return outcome
+    factor = PER_GB[unit]
+    return replace(
+        outcome,
+        figure=replace(outcome.figure, unit=unit),
+        rows=tuple(_row(row, factor) for row in outcome.rows),
+        series=tuple(_series(series, factor) for series in outcome.series),
+    )
+
+
+def _row(row: ValueRow, factor: float) -> ValueRow:
+    ends = row.published_range
+    return replace(
+        row,
+        published=None if row.published is None else row.published * factor,
+        ours=None if row.ours is None else row.ours * factor,
+        published_range=ends and (ends[0] * factor, ends[1] * factor),
+    )
+
+
+def _series(series: StudySeries, factor: float) -> StudySeries:
+    return replace(
+        series,
+        ours=tuple((size, value * factor) for size, value in series.ours),
+        published={
+            system: tuple((size, value * factor) for size, value in points)
+            for system, points in series.published.items()
+        },
+    )
+
 
 #: Shown instead of a reason that the table notes give.
 NOT_HERE = "no counterpart here"

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from byteways.answers.results.summary import RecordedRun
+from byteways.base.devices import is_gpu
 from byteways.base.errors import BytewaysError
 from byteways.base.units import format_size
-from byteways.cases.case import Case
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.interfaces import INTERFACES, OF_ALL
 from byteways.ext.studies.comparison.figures import Ours, Published, our_value, part_of
 from byteways.ext.studies.comparison.hardware import Hardware
-from byteways.ext.studies.comparison.indexed_cases import Entries, IndexedCase
 from byteways.ext.studies.comparison.places import Located, locate
-from byteways.ext.studies.comparison.published_match import is_at, published_matches
-from byteways.ext.studies.published.study import Study, StudyLine, StudyPlace
+from byteways.ext.studies.published.study import Ends, Study, StudyLine, StudyPlace
+from byteways.ext.studies.published.values import PublishedValue
 from byteways.machine.routes import link_class
 from byteways.plan.legality import kind_of
 from byteways.plan.planner import needs_ranks, shares_gpus
@@ -26,6 +29,161 @@ from byteways.plan.sweep import expand
 from byteways.plan.variables import reader_of
 from byteways.record.record import Record
 from byteways.record.simulation_mark import Voice, is_simulated, model_of, voice_of
+
+# Which published values belong to a line at a place: how the source tells methods, buffers and devices.
+
+
+@dataclass(frozen=True)
+class PublishedMatch:
+    """How the source tells values of a line at a place."""
+
+    metric: str | None  # None: any
+    method: str
+    pattern: str
+    options: Mapping[str, str]
+    ends: tuple[Buffer, Buffer, str]  # source, destination and executor
+
+
+def published_matches(line: StudyLine, place: StudyPlace) -> list[PublishedMatch]:
+    """How the source tells figures of the line at the place, by its own devices and memory."""
+    devices = tuple(_source_device(device, place) for device in place.devices)
+    own = line.ends[0]
+    matches = []
+    for keys in line.published:
+        as_told = Ends(
+            keys.get("source", own.source),
+            keys.get("destination", own.destination),
+            keys.get("executor", own.executor),
+        )
+        flow = as_told.flow(devices)
+        ends = (flow.source, flow.destination, flow.executor)
+        options = dict(word.split("=", 1) for word in keys.get("options", "").split())
+        method, pattern = keys.get("method", line.interface), keys.get("pattern", line.pattern)
+        matches.append(PublishedMatch(keys.get("metric"), method, pattern, options, ends))
+    return matches
+
+
+def is_at(
+    value: PublishedValue, line: StudyLine, matches: Sequence[PublishedMatch], ambient: Sequence[str]
+) -> bool:
+    """Whether the source's value is one of a line that it tells so."""
+    extra = {name: text for name, text in value.environment.items() if line.environment.get(name) != text}
+    missing = [name for name in line.environment if name not in value.environment]
+    if missing or set(extra) - set(ambient):
+        return False
+    own = (value.method, value.pattern, value.options, (value.source, value.destination, value.executor))
+    return any(
+        match.metric in (None, value.metric)
+        and (match.method, match.pattern, match.options, match.ends) == own
+        for match in matches
+    )
+
+
+def _source_device(device: str, place: StudyPlace) -> str:
+    """Resolves "near a" to the CPU with that GPU's number, the source's name for an APU's CPU."""
+    if not device.startswith("near "):
+        return device
+    anchor = place.devices["abcd".index(device.removeprefix("near "))]
+    return anchor.replace("gpu", "cpu")
+
+
+# The cases of a run or a suite, indexed so that those of a study's line are found by devices.
+
+#: Options that change how a case is timed, not what it does; cases with and without them are comparable.
+_TIMING_OPTIONS = OF_ALL
+
+
+@dataclass(frozen=True)
+class IndexedCase:
+    """A case, with its record if the run has one."""
+
+    case: Case
+    record: Record | None = None
+
+
+class Entries:
+    """Cases indexed by line and devices."""
+
+    def __init__(self, entries: Iterable[IndexedCase]) -> None:
+        self._all = list(entries)
+        self._by_flow: dict[tuple[str, ...], list[IndexedCase]] = {}
+        for entry in self._all:
+            key = _flow_key(entry.case.interface, entry.case.pattern, entry.case.flows[0])
+            self._by_flow.setdefault(key, []).append(entry)
+
+    def of(
+        self, line: StudyLine, devices: tuple[str, ...], environment: dict[str, str], ranks: int = 0
+    ) -> list[IndexedCase]:
+        """Returns the cases of a line on these devices; `ranks`: of so many, whose first has the devices.
+
+        Those with the line's options; where there are none, those that represent them in earlier runs.
+        """
+        if line.together:
+            return self._all_at_once(line, frozenset(devices))
+        found = self._with(line, line.options, devices, environment, ranks)
+        if found or line.earlier_options is None:
+            return found
+        return self._with(line, line.earlier_options, devices, environment, ranks)
+
+    def _with(
+        self,
+        line: StudyLine,
+        options: Mapping[str, Any],
+        devices: tuple[str, ...],
+        environment: dict[str, str],
+        ranks: int,
+    ) -> list[IndexedCase]:
+        return [
+            entry
+            for ends in line.ends
+            for entry in self._by_flow.get(_flow_key(line.interface, line.pattern, ends.flow(devices)), ())
+            if entry.case.environment == environment
+            and _same_options(entry.case, options)
+            and _same_cache(entry.case, line)
+            and ranks in (0, len(entry.case.ranks))
+        ]
+
+    def _all_at_once(self, line: StudyLine, gpus: frozenset[str]) -> list[IndexedCase]:
+        """Returns cases in which exactly these GPUs exchange data with the host, or run on its arrays."""
+        alone = "unidirectional" if line.pattern == "fan-out" else "bidirectional"
+        pattern = alone if len(gpus) == 1 else line.pattern
+        memory = line.ends[0].source.partition(":")[2]
+        return [
+            entry
+            for entry in self._all
+            if (entry.case.interface, entry.case.pattern) == (line.interface, pattern)
+            and _gpus(entry.case) == gpus
+            and all(memory in (flow.source.memory, flow.destination.memory) for flow in entry.case.flows)
+            and _same_options(entry.case, line.options)
+            and not entry.case.environment
+        ]
+
+
+def _flow_key(interface: str, pattern: str, flow: Flow) -> tuple[str, ...]:
+    # Which rank has a device is ours to choose: sources name devices.
+    ends = ">".join(str(replace(end, rank=None)) for end in (flow.source, flow.destination))
+    return interface, pattern, ends, str(flow.second_source), flow.executor, str(flow.partner)
+
+
+def _gpus(case: Case) -> frozenset[str]:
+    ends = (
+        name for flow in case.flows for name in (flow.source.device, flow.destination.device, flow.executor)
+    )
+    return frozenset(device for device in ends if is_gpu(device))
+
+
+def _same_options(case: Case, options: Mapping[str, Any]) -> bool:
+    asked = {name: value for name, value in case.options.items() if name not in _TIMING_OPTIONS}
+    wanted = {name: value for name, value in options.items() if name not in _TIMING_OPTIONS}
+    return asked.keys() == wanted.keys() and all(
+        asked[name] in (value if isinstance(value, list) else [value]) for name, value in wanted.items()
+    )
+
+
+def _same_cache(case: Case, line: StudyLine) -> bool:
+    """Compares the cache setting; ignored for one-buffer interfaces, whose working set decides."""
+    return case.cache == line.cache or INTERFACES[case.interface].buffers == "one"
+
 
 #: Compare with the nearest measured size if it differs from the published size by at most this fraction.
 NEAR_SIZE = 0.15
