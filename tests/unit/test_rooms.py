@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,21 +27,6 @@ ABOVE_WORKERS = (
     "byteways.doctor",
     "byteways.cli",
 )
-#: What modules of one kind call the same: text around a table or chart; parts of what was watched (bins.py).
-#: Variables of types are local, too.
-COMMON_NAMES = {
-    "End",
-    "Process",
-    "Series",
-    "CAPTION",
-    "CAPTION_OF_TWO_RUNS",
-    "HEADINGS",
-    "INTRODUCTION",
-    "NOTE",
-    "Item",
-    "T",
-    "Value",
-}
 
 
 def test_every_module_is_in_a_room() -> None:
@@ -132,24 +115,3 @@ def test_workers_load_nothing_of_the_conductor(program: str) -> None:
 def test_workers_start_with_the_standard_library(program: str) -> None:
     """Catches a package of others that every worker would load before it measures."""
     assert {name: names for name in reached(program, late=False) if (names := foreign(name))} == {}
-
-
-def public_names(file: Path) -> Iterator[str]:
-    """Classes and constants that other modules may import."""
-    for node in rooms.parsed(file).body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        parts = [part for one in targets for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
-        names = [part.id for part in parts if isinstance(part, ast.Name)]
-        names += [node.name] if isinstance(node, ast.ClassDef) else []
-        yield from (name for name in names if not name.startswith("_"))
-
-
-def test_classes_and_constants_have_names_of_their_own() -> None:
-    """Catches a second Line, Table or LEAD, which a search cannot tell from the first."""
-    places: dict[str, set[str]] = defaultdict(set)
-    for module, file in FILES.items():
-        for name in public_names(file):
-            places[name].add(module)
-    assert {
-        name: where for name, where in places.items() if len(where) > 1 and name not in COMMON_NAMES
-    } == {}
