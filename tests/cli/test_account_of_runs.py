@@ -27,8 +27,8 @@ def account(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], *w
 def test_a_recorded_run(
     name: str, words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Catches a figure or sentence that the records of an old run contradict. False ones that are planted must
-    be found, or a check that finds nothing would pass.
+    """Catches a figure or sentence that the records of an old run contradict. False ones that are planted
+    must be found, or a check that finds nothing would pass.
     """
     status, text = account(recorded(name), tmp_path, capsys, *words)
     assert status == 0, text
