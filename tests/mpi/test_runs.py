@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.run.conduct import rank_faults
+from byteways.run.conduct.journal import Journal, JournalEntry
 from tests.cli.called import byteways
 from tests.mpi import jobs
 
@@ -383,19 +383,19 @@ def test_a_stopped_rank_costs_one_case(tmp_path: Path, monkeypatch: pytest.Monke
     behind.
     """
     jobs.require(jobs.MPICH)
-    monkeypatch.setattr(rank_faults, "STOPPED_S", 0.5)
-    journal, victims = tmp_path / "R" / "measurements.jsonl", list[int]()
+    monkeypatch.setattr(rank_faults, "STOPPED_S", 0.0)  # nothing else stops a rank: a look is enough
+    add, victims = Journal.add, list[int]()
 
-    def stop() -> None:
-        while not (journal.exists() and journal.read_text(encoding="utf-8").count("\n") >= 3):
-            time.sleep(0.02)
-        victims.append(max(ranks_of(tmp_path)))
-        os.kill(victims[0], signal.SIGSTOP)
+    def then_stop(journal: Journal, entry: JournalEntry) -> None:
+        add(journal, entry)
+        if len(records(tmp_path)) == 3:
+            victims.append(max(ranks_of(tmp_path)))
+            os.kill(victims[0], signal.SIGSTOP)
 
+    monkeypatch.setattr(Journal, "add", then_stop)
     words = command(jobs.MPICH, tmp_path, *FEW, budget=LONGER)[3:]
     for name, value in environment(tmp_path).items():
         monkeypatch.setenv(name, value)
-    threading.Thread(target=stop, daemon=True).start()
     done = byteways(tmp_path, *words)
     assert done.returncode == 1, done.stderr
     lost = [record for record in records(tmp_path) if record.status != "measured"]
