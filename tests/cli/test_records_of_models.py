@@ -6,7 +6,6 @@ import pytest
 
 from tests.cli.records_of_models import FOLDER, RUNS, text
 
-
 #: Six seconds; the other machine's text of the same suite is always compared.
 SLOW = ("elcap-mi300a-ranks",)
 

@@ -180,7 +180,9 @@ def test_streams_that_wait_for_each_other(play: Play) -> None:
 @pytest.mark.parametrize("machine", ["crusher-mi250x", "h200-x4"])
 def test_clocks_held_back(play: Play, machine: str) -> None:
     """Catches slow clocks without a warning, and links that depend on these clocks."""
-    _, records, told = play("throttle:gpu0:0.7", "--rounds", "3", "--only", "path=gpu0>gpu*|gpu1>gpu*", machine=machine)
+    _, records, told = play(
+        "throttle:gpu0:0.7", "--rounds", "3", "--only", "path=gpu0>gpu*|gpu1>gpu*", machine=machine
+    )
     if machine == "h200-x4":
         assert any("GPU clocks were throttled" in text and "gpu0" in text for text in told), told
     kernels = {
