@@ -114,7 +114,7 @@ def test_the_module_that_called(tmp_path: Path, words: str) -> None:
     own, other = only(found, size_to=4096), only(found, size_to=8192)
     assert (own.count, other.count) == (count, count)
     assert own.site and own.site.startswith("cuda_program") and other.site == mover.name
-    # Of each call, and of none twice: at least as long as the fake one takes, and together not longer than all.
+    # Of each call, and of none twice: at least as long as the fake one takes, together not longer than all.
     assert own.call_ns is not None and other.call_ns is not None
     assert min(own.call_ns, other.call_ns) >= count * CALL_NS
     assert own.call_ns + other.call_ns <= took_ns
