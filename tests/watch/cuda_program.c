@@ -122,6 +122,7 @@ int main(int count, char** words) {
     if (strcmp(words[at], "kernels") == 0) kernels(number);
     if (strcmp(words[at], "moves") == 0) moves(cupti, number, 0);
     if (strcmp(words[at], "moves-of-driver") == 0) moves(cupti, number, 1);
+    if (strcmp(words[at], "moves-by-driver") == 0) moves(cupti, number, 2);
     if (strcmp(words[at], "hold") == 0) say(cupti, "fake_hold", number);
     if (strcmp(words[at], "give-back") == 0) say(cupti, "fake_give_back", number);
     if (strcmp(words[at], "sleep") == 0) usleep((useconds_t)number * 1000);

@@ -97,7 +97,7 @@ def test_without_records_of_kernels(tmp_path: Path) -> None:
     assert {one.overlap_ns for one in found.watched.bins} == {None}
 
 
-@pytest.mark.parametrize("words", ["moves", "moves-of-driver"])
+@pytest.mark.parametrize("words", ["moves", "moves-of-driver", "moves-by-driver"])
 def test_the_module_that_called(tmp_path: Path, words: str) -> None:
     """Catches CUDA's own libraries as callers, one caller for all, and a call whose number is another's."""
     count = 20_000
