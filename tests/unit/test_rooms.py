@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -70,20 +69,6 @@ def test_rooms_stand_on_rooms_before_them() -> None:
     """Catches two rooms that need each other."""
     for number, room in enumerate(ROOMS):
         assert {*room.imports} - {CORE} <= {other.name for other in ROOMS[:number]}, room.name
-
-
-def test_an_import_is_found(tmp_path: Path) -> None:
-    """Catches a search that looks past late imports, modules taken from a package, or the native core."""
-    file = tmp_path / "module.py"
-    file.write_text(
-        "from byteways import _core, units\nimport byteways.run.work.worker\n"
-        "def late():\n    from byteways.run.conduct import process\n"
-        "    from byteways.errors import BytewaysError\n"
-    )
-    found = {"_core", "units", "run.work.worker", "run.conduct.process", "errors"}
-    assert rooms.imported(file, FILES) == found
-    assert not rooms.may_import(BY_NAME["run.work"], "run.conduct.process")
-    assert not rooms.may_import(BY_NAME["run.conduct"], "_core")
 
 
 def reached(program: str, *, late: bool) -> set[str]:
