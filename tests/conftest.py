@@ -92,7 +92,8 @@ def _keep_together(config: pytest.Config) -> None:
     """Has all that tests write lie in one new folder, which a session without failures removes."""
     if "TMPDIR" not in os.environ and fits_in_memory():
         tempfile.tempdir = IN_MEMORY
-    folder = tempfile.mkdtemp(prefix="bw-")  # short: libraries make sockets in it
+    remove_ended(Path(tempfile.gettempdir()))
+    folder = tempfile.mkdtemp(prefix=f"bw-{os.getpid()}-")  # short: libraries make sockets in it
     before = set(_of_libraries())
     os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = folder
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
@@ -111,6 +112,14 @@ def _keep_together(config: pytest.Config) -> None:
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     session.config.stash[_failed] = exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+def remove_ended(place: Path) -> None:
+    """Removes the folders of sessions that have ended in failures, but that of the last."""
+    own = (path for path in place.glob("bw-*-*") if path.stat().st_uid == os.getuid())
+    ended = [path for path in own if not Path("/proc", path.name.split("-")[1]).exists()]
+    for path in sorted(ended, key=lambda path: path.stat().st_mtime_ns)[:-1]:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _of_libraries() -> Iterator[Path]:

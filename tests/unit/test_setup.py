@@ -256,6 +256,16 @@ def test_a_session_leaves_what_a_failure_needs(tmp_path: Path, good: str, left: 
     assert len(found) == len(left) and all(map(Path.match, found, left))
 
 
+def test_the_last_failures_are_kept(tmp_path: Path) -> None:
+    """Catches memory that fills up with what failed, and a session's folder taken from under it."""
+    names = [f"bw-{pid}-{name}" for pid, name in ((2**22 + 1, "a"), (2**22 + 2, "b"), (os.getpid(), "c"))]
+    for at, name in enumerate(names):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (at, at))
+    conftest.remove_ended(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])
+
+
 def test_files_in_use_are_kept(tmp_path: Path) -> None:
     """Catches shared memory taken from another session's ranks."""
     used, unused = tmp_path / "used", tmp_path / "unused"
