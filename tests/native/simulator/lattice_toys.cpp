@@ -20,7 +20,8 @@ byteways::LatticeArguments lattice(Words& words, unsigned long long width, unsig
   return {words.data(), words.size(), width, height, kKey, corner, 1, nullptr};
 }
 
-void fill_cells(Words& words, unsigned long long width, unsigned long long height, unsigned long long corner) {
+void fill_cells(Words& words, unsigned long long width, unsigned long long height,
+                unsigned long long corner) {
   const auto arguments = lattice(words, width, height, corner);
   for (unsigned long long i = 0; i < words.size(); ++i) words[i] = byteways::lattice_word(arguments, i);
 }
