@@ -113,6 +113,7 @@ def test_plain_loop_and_byteways_take_turns(comparison: loop_peer.Comparison, tm
     assert all(float(ours_ns) > 0 and float(theirs_ns) > 0 for _, _, ours_ns, theirs_ns in pairs)
 
 
+@pytest.mark.slow
 def test_a_rank_killed_in_the_middle_of_a_halo_costs_one_case(tmp_path: Path) -> None:
     """Catches neighbours that wait for ever, and a rank that is not named."""
     jobs.require(jobs.MPICH)
