@@ -14,14 +14,14 @@ import pytest
 from junitparser import JUnitXml
 from prometheus_client.parser import text_string_to_metric_families
 
+from byteways.base.errors import BytewaysError
 from byteways.cli import main
 from byteways.cli.check import write_file
-from byteways.errors import BytewaysError
-from byteways.explain.checks.verdict import FAIL, PASS, VERDICT_CODES
-from byteways.explain.two_runs.setting import METHOD_CHANGES
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.prometheus import prometheus
 from byteways.report.verdicts.slurm import drain_line
+from byteways.verdicts.checks.verdict import FAIL, PASS, VERDICT_CODES
+from byteways.verdicts.two_runs.setting import METHOD_CHANGES
 from tests.changed import replace
 from tests.cli.called import byteways
 from tests.lazily import Lazily

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.run.shared.simulator import simulator_path
+from byteways.measuring.shared.simulator import simulator_path
 from validation import fuzz_copies
 
 ROWS = [(vendor, method) for vendor in ("cuda", "hip") for method in fuzz_copies.methods(vendor)]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from byteways.aliases import ALIASES, NOTES, AmbiguousError, ends, translated
+from byteways.base.aliases import ALIASES, NOTES, AmbiguousError, ends, translated
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import PATTERNS
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import MEMORIES
 from byteways.cli import main
-from byteways.errors import BytewaysError
-from byteways.plan.case import PATTERNS
 from byteways.plan.filter_keys import KEYS
 from byteways.plan.filters import only_filter
-from byteways.plan.interfaces import INTERFACES
-from byteways.plan.memory import MEMORIES
 from byteways.plan.suite import load, parse
 from tests.unit.planning import plan
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from byteways.base.errors import BytewaysError
 from byteways.cli import allocated_hosts as allocated
 from byteways.cli.allocated_hosts import (
     allocated_hosts,
@@ -15,10 +16,9 @@ from byteways.cli.allocated_hosts import (
     doubt_about_this_host,
 )
 from byteways.cli.run_task import default_folder
-from byteways.errors import BytewaysError
+from byteways.measuring.shared.allocation import Allocation
+from byteways.measuring.shared.launchers import find_launcher
 from byteways.plan.suite import load
-from byteways.run.shared.allocation import Allocation
-from byteways.run.shared.launchers import find_launcher
 
 JOB = {"SLURM_JOB_ID": "12", "SLURM_JOB_NODELIST": "n[1-2]", "SLURMD_NODENAME": "n2"}
 ARRAY = {**JOB, "SLURM_ARRAY_JOB_ID": "11", "SLURM_ARRAY_TASK_ID": "3"}

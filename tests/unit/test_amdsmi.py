@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from byteways.topology import amdsmi
-from byteways.vendor_query import Calls
+from byteways.base.vendor_query import Calls
+from byteways.machine import amdsmi
 
 
 class FakeSmi:

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.explain.best.answers import Answer, answers
-from byteways.explain.best.no_answer import NoAnswer
-from byteways.explain.best.placement import Placement
-from byteways.explain.claims.claim import LEADS
-from byteways.plan.question import question
+from byteways.answers.best.answers import Answer, answers
+from byteways.answers.best.no_answer import NoAnswer
+from byteways.answers.best.placement import Placement
+from byteways.answers.claims.claim import LEADS
+from byteways.base.errors import BytewaysError
+from byteways.base.units import parse_size
+from byteways.cases.question import question
+from byteways.cases.sizes import expand_sizes, single_sizes
 from byteways.plan.question_suite import suite_of
-from byteways.plan.sizes import expand_sizes, single_sizes
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
-from byteways.units import parse_size
 from tests.changed import replace
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import GIB, KIB, MIB, Builder

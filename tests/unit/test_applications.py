@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.explain.results.index import Index
-from byteways.explain.subjects import applications as subject
-from byteways.plan.applications import (
+from byteways.answers.results.index import Index
+from byteways.cases.applications import (
     columns_of,
     native_options,
     tile_of,
 )
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.machine.model import Capabilities, Topology
 from byteways.plan.legality.applications import transport_refusal
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.executors import in_environment
+from byteways.questions.subjects import applications as subject
+from byteways.questions.subjects.published_applications import PublishedGain, gains
 from byteways.record.run_folder import RunFolder
 from byteways.record.version2 import evidence_in
-from byteways.studies.applications import PublishedGain, gains
-from byteways.topology.model import Capabilities, Topology
 from tests.changed import replace
 from tests.report import run_builder
 from tests.report.run_builder import MIB, Builder

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.work.buffer_pool import KEPT_PART, BufferPool
 from byteways.plan.footprint import flow_buffer_bytes
-from byteways.run.work.buffer_pool import KEPT_PART, BufferPool
 
 MIB = 1 << 20
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from assumed_numbers import Machine, only_assumed
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.shared.request import CaseRequest
-from byteways.simulate import load
-from byteways.simulate.basis import rests_on
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.shared.request import CaseRequest
+from byteways.models import load
+from byteways.models.basis import rests_on
 from tests.native.simulated import apart
 
 MIB = 2**20

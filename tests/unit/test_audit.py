@@ -9,10 +9,12 @@ import pytest
 
 import audit as validation
 from audit_plants import GB_S, GIB, MB_S, MIB, Plant, from_host, local, messages, peers, plants, value
-from byteways.explain.audit.audit import ReadFile, audited
-from byteways.explain.audit.bound import RAW_OVER_DATA
-from byteways.explain.audit.machine import machines_of
-from byteways.explain.audit.verdict import (
+from byteways.ext.audit.imported.reader import Found, UnreadPlace
+from byteways.ext.audit.imported.value import ForeignValue, Hints, Operation, Unit
+from byteways.ext.audit.judging.audit import ReadFile, audited
+from byteways.ext.audit.judging.bound import RAW_OVER_DATA
+from byteways.ext.audit.judging.machine import machines_of
+from byteways.ext.audit.judging.verdict import (
     AUDIT_VERDICTS,
     CAUSES,
     COUNTED_OTHERWISE,
@@ -23,16 +25,14 @@ from byteways.explain.audit.verdict import (
     NOT_JUDGED,
     AuditedValue,
 )
-from byteways.explain.audit.wording_audit import audit_notes, explanation
-from byteways.explain.checks.normal import read_normal
-from byteways.imported.reader import Found, UnreadPlace
-from byteways.imported.value import ForeignValue, Hints, Operation, Unit
+from byteways.ext.audit.judging.wording_audit import audit_notes, explanation
+from byteways.machine import link_rates
+from byteways.machine.model import Topology
+from byteways.machine.nominal import nominal_topology
+from byteways.models.library import load
+from byteways.models.topology import topology_of
 from byteways.record.run_folder import RunFolder
-from byteways.simulate.library import load
-from byteways.simulate.topology import topology_of
-from byteways.topology import link_rates
-from byteways.topology.model import Topology
-from byteways.topology.nominal import nominal_topology
+from byteways.verdicts.checks.normal import read_normal
 from unpack_examples import recorded
 
 NORMAL = read_normal(None)

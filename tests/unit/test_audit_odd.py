@@ -1,4 +1,4 @@
-"""explain/audit/odd.py: rows, columns, devices, cells, dips and asymmetric pairs of one table."""
+"""ext/audit/judging/odd.py: rows, columns, devices, cells, dips and asymmetric pairs of one table."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from byteways.explain.audit.audit import ReadFile, audited
-from byteways.explain.audit.odd import oddities
-from byteways.explain.audit.verdict import ODD_NUMBER, Oddity
-from byteways.explain.checks.normal import read_normal
-from byteways.imported.reader import Found
-from byteways.imported.value import ForeignValue, Operation, Unit
-from byteways.topology.nominal import nominal_topology
+from byteways.ext.audit.imported.reader import Found
+from byteways.ext.audit.imported.value import ForeignValue, Operation, Unit
+from byteways.ext.audit.judging.audit import ReadFile, audited
+from byteways.ext.audit.judging.odd import oddities
+from byteways.ext.audit.judging.verdict import ODD_NUMBER, Oddity
+from byteways.machine.nominal import nominal_topology
+from byteways.verdicts.checks.normal import read_normal
 
 H100 = nominal_topology("h100-x8")
 MIB = 2**20

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from byteways.measure.conduct.requested import request_fields
 
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
+from byteways.measuring.conduct.recording import record_without_values
+from byteways.models import load, names
+from byteways.models.basis import rests_on
+from byteways.models.model import MachineModel, SourcedValue
 from byteways.record.record import Record
-from byteways.record.requested import request_fields
-from byteways.run.conduct.recording import record_without_values
-from byteways.simulate import load, names
-from byteways.simulate.basis import rests_on
-from byteways.simulate.model import MachineModel, SourcedValue
 from tests.changed import replace
 
 GIB = 2**30

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from byteways.cases.question import question
 from byteways.cli import best, measure_now
-from byteways.plan.question import question
+from byteways.measuring.conduct import plan_file
+from byteways.measuring.conduct.time_limit import TimeLimit
 from byteways.plan.question_suite import suite_of
 from byteways.plan.suite_types import Suite
-from byteways.run.conduct import plan_file
-from byteways.run.conduct.time_limit import TimeLimit
 from tests.unit.legality import H200X4
 
 

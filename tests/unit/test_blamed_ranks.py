@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from byteways.explain.bottlenecks.culprits import CaseEvidence
-from byteways.explain.results.blamed_ranks import blamed_names, ranks_blamed
-from byteways.explain.two_runs.suspects import suspect
+from byteways.answers.results.blamed_ranks import blamed_names, ranks_blamed
+from byteways.questions.bottlenecks.culprits import CaseEvidence
 from byteways.record.blame import FailureBlame
 from byteways.record.record import Record
+from byteways.verdicts.two_runs.suspects import suspect
 from tests.report import sample_run
 from tests.report.run_builder import Builder
 

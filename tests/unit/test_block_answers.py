@@ -11,24 +11,24 @@ from pathlib import Path
 import pytest
 
 import byteways
+from byteways.answers.best.answers import Answer
+from byteways.answers.best.block_advice import block_advice
+from byteways.answers.best.block_answers import all_answers, block_answers, candidate_rows
+from byteways.answers.best.crossovers import crossing, crossovers
+from byteways.answers.best.no_answer import NoAnswer
+from byteways.answers.claims.importance import Priority
+from byteways.answers.results.index import Index
+from byteways.base.errors import BytewaysError
+from byteways.cases.block_list import BlockList
+from byteways.cases.option_set import NO_OPTIONS
+from byteways.cases.question import Question, question
 from byteways.cli import main
-from byteways.errors import BytewaysError
-from byteways.explain.best.answers import Answer
-from byteways.explain.best.block_advice import block_advice
-from byteways.explain.best.block_answers import all_answers, block_answers, candidate_rows
-from byteways.explain.best.crossovers import crossing, crossovers
-from byteways.explain.best.no_answer import NoAnswer
-from byteways.explain.claims.importance import Priority
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
-from byteways.explain.subjects import blocks
-from byteways.plan.block_list import BlockList
-from byteways.plan.option_set import NO_OPTIONS
-from byteways.plan.question import Question, question
+from byteways.measuring.conduct.simulation import simulation_of
+from byteways.models import names
 from byteways.plan.question_suite import suite_of
+from byteways.questions.findings import findings
+from byteways.questions.subjects import blocks
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.simulation import simulation_of
-from byteways.simulate import names
 from statements.blocks import check_blocks
 from statements.outcome import CONTRADICTED, HOLDS
 from statements.records import RunData

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from byteways.base.errors import BytewaysError
+from byteways.cases.block_list import BlockList, MixedBlocks
+from byteways.cases.question import question
 from byteways.cli import main
-from byteways.errors import BytewaysError
 from byteways.plan.block_files import listed_sizes, named_blocks
-from byteways.plan.block_list import BlockList, MixedBlocks
-from byteways.plan.question import question
 from byteways.plan.question_suite import suite_of
 from byteways.plan.suite import load
 from tests.report import sample_run

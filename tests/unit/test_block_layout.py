@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.plan.block_layout import BlockLayout
-from byteways.plan.case import Case, Flow
+from byteways.base.errors import BytewaysError
+from byteways.cases.block_layout import BlockLayout
+from byteways.cases.case import Case, Flow
+from byteways.cases.pieces import pieces_of
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.legality import refusal
-from byteways.plan.pieces import pieces_of
 from byteways.plan.suite import parse
 from tests.unit import machines
 

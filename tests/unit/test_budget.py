@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.machine.model import Capabilities, Topology
 from byteways.plan.budget import BudgetCase, TotalTime
-from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.estimate import RANK_START_S, Estimator
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite import load, parse
-from byteways.topology.model import Capabilities, Topology
 from tests.unit import machines
 
 MIB = 2**20

@@ -10,18 +10,18 @@ from types import SimpleNamespace
 import pytest
 
 import byteways
-from byteways.cli.watch_measure import _head
-from byteways.cli.watched_suite import suite_of_watched
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.cases.question import question
+from byteways.ext.copy.copy_plan_suite import copy_plan_suite
+from byteways.ext.watch.bins import Watched
+from byteways.ext.watch.verbs.watch_measure import _head
+from byteways.ext.watch.verbs.watched_suite import suite_of_watched
 from byteways.plan.built_suite import built_suite
-from byteways.plan.copy_plan_suite import copy_plan_suite
 from byteways.plan.load_question import load_question
-from byteways.plan.question import question
 from byteways.plan.question_suite import suite_of
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.plan.transfers_suite import transfers_suite
-from byteways.watch.bins import Watched
 from tests.unit import planning
 from tests.unit.test_watched_advice import GPU0, PAGEABLE, copies
 
@@ -31,8 +31,8 @@ COPY = {"interface": ["copy"], "source": "gpu0:device", "destination": ["gpu1:de
 TOPOLOGY = planning.h200x4[0]
 #: They read what somebody saved: a run or a study.
 READERS = {
-    *("cli/measure_now.py", "explain/studies/value_lookup.py", "run/conduct/resume.py"),
-    *("run/hosts/execution.py", "studies/reading.py"),
+    *("cli/measure_now.py", "ext/studies/comparison/value_lookup.py", "measuring/conduct/resume.py"),
+    *("measuring/hosts/execution.py", "ext/studies/published/reading.py"),
 }
 
 

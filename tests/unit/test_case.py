@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.plan.case import CACHES, PATTERNS, Buffer, Case, Flow
-from byteways.plan.interfaces import INTERFACES
-from byteways.plan.memory import MEMORIES
+from byteways.cases.case import CACHES, PATTERNS, Buffer, Case, Flow
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import MEMORIES
 
 devices = st.builds(lambda kind, index: f"{kind}{index}", st.sampled_from(["cpu", "gpu"]), st.integers(0, 15))
 buffers = st.builds(Buffer, devices, st.sampled_from(MEMORIES), st.none() | devices)

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.explain.checks import common
-from byteways.explain.checks.check import Check, CheckQuestion, checked
-from byteways.explain.checks.verdict import FAIL, HIGH, MISSING, PASS, UNKNOWN
-from byteways.explain.checks.wording_check import drain_reason, suspicion
-from byteways.explain.claims.claim import Reference
-from byteways.explain.claims.compare import compare_with_reference
-from byteways.explain.results.index import Index
-from byteways.plan.reasons import OUT_OF_TIME
+from byteways.answers.claims.claim import Reference
+from byteways.answers.claims.compare import compare_with_reference
+from byteways.answers.results.index import Index
+from byteways.base.errors import BytewaysError
+from byteways.cases.reasons import OUT_OF_TIME
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.prometheus import prometheus
+from byteways.verdicts.checks import common
+from byteways.verdicts.checks.check import Check, CheckQuestion, checked
+from byteways.verdicts.checks.verdict import FAIL, HIGH, MISSING, PASS, UNKNOWN
+from byteways.verdicts.checks.wording_check import drain_reason, suspicion
 from tests.changed import replace
 from tests.report import sample_run
 from tests.report.run_builder import GIB, KIB, Builder

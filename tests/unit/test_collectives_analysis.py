@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.results.index import Index
-from byteways.explain.subjects import collectives
-from byteways.explain.subjects.collectives import time_of
+from byteways.answers.results.index import Index
+from byteways.questions.subjects import collectives
+from byteways.questions.subjects.collectives import time_of
 from byteways.record.run_folder import RunFolder
 from tests.changed import replace
 from tests.report import run_builder

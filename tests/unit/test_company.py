@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.claims.importance import NO_DIFFERENCE_IMPORTANCE
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects import interference, loaded
-from byteways.explain.subjects import interference as company
-from byteways.explain.subjects.interference import slowdowns
-from byteways.explain.subjects.loaded import load_curves
+from byteways.answers.claims.importance import NO_DIFFERENCE_IMPORTANCE
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import cells
+from byteways.questions.subjects import interference, loaded
+from byteways.questions.subjects import interference as company
+from byteways.questions.subjects.interference import slowdowns
+from byteways.questions.subjects.loaded import load_curves
 from byteways.record.warnings import Warning
 from tests.changed import replace
 from tests.report.few_records import GB, MIB, Fixture, flow, record

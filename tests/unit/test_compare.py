@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.best.ranking import rank
-from byteways.explain.best.wording_rankings import better_way, margin
-from byteways.explain.claims.claim import LEADS, MIXED, NOT_COMPARED, TIE, TRAILS, Claim
-from byteways.explain.claims.compare import compare, moved, summed
-from byteways.explain.claims.phrases import supported
-from byteways.explain.claims.wording import by_factor, faster, no_loss
-from byteways.explain.results.index import Index
-from byteways.explain.results.repeatability import Spread, for_many, student
-from byteways.explain.results.summary import Result, cells, pool
+from byteways.answers.best.ranking import rank
+from byteways.answers.best.wording_rankings import better_way, margin
+from byteways.answers.claims.claim import LEADS, MIXED, NOT_COMPARED, TIE, TRAILS, Claim
+from byteways.answers.claims.compare import compare, moved, summed
+from byteways.answers.claims.phrases import supported
+from byteways.answers.claims.wording import by_factor, faster, no_loss
+from byteways.answers.results.index import Index
+from byteways.answers.results.repeatability import Spread, for_many, student
+from byteways.answers.results.summary import Result, cells, pool
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import byteways
-from byteways.errors import BytewaysError
-from byteways.explain.two_runs.across_machines import compare_classes
-from byteways.explain.two_runs.comparison import Comparison, compare_runs
-from byteways.explain.two_runs.environments import Difference, differences
-from byteways.explain.two_runs.setting import method_changed
-from byteways.explain.two_runs.wording_comparison import Condition, row, summary, suspicion
+from byteways.base.errors import BytewaysError
 from byteways.record.run_folder import RunFolder
+from byteways.verdicts.two_runs.across_machines import compare_classes
+from byteways.verdicts.two_runs.comparison import Comparison, compare_runs
+from byteways.verdicts.two_runs.environments import Difference, differences
+from byteways.verdicts.two_runs.setting import method_changed
+from byteways.verdicts.two_runs.wording_comparison import Condition, row, summary, suspicion
 from tests.changed import replace
 from tests.report import sample_run
 from tests.report.run_builder import MIB, Builder

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.subjects.concurrency import _together
+from byteways.questions.subjects.concurrency import _together
 from byteways.record import warnings
 from tests.changed import replace
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.plan.reasons import CLOCK_WRONG, NO_ANSWER, OUT_OF_TIME
-from byteways.run.conduct import conductor
-from byteways.run.conduct.conductor import Conductor, deadline_s
-from byteways.run.conduct.losses import LOSSES_TO_GIVE_UP
-from byteways.run.conduct.process import WorkerLost
-from byteways.run.shared.launchers import Job, Launcher
-from byteways.run.shared.request import key_of
-from byteways.run.shared.worker_clock import ClockDoubt
-from byteways.topology.model import Device, Topology
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
+from byteways.cases.reasons import CLOCK_WRONG, NO_ANSWER, OUT_OF_TIME
+from byteways.machine.model import Device, Topology
+from byteways.measuring.conduct import conductor
+from byteways.measuring.conduct.conductor import Conductor, deadline_s
+from byteways.measuring.conduct.losses import LOSSES_TO_GIVE_UP
+from byteways.measuring.conduct.process import WorkerLost
+from byteways.measuring.shared.launchers import Job, Launcher
+from byteways.measuring.shared.request import key_of
+from byteways.measuring.shared.worker_clock import ClockDoubt
 from tests.changed import replace
 
 HOST = "cpu0:pageable"
@@ -121,7 +121,7 @@ def test_what_is_asked(workers: Workers) -> None:
 def test_a_case_timed_by_a_wrong_clock_fails(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches figures of a clock at half speed, and a case that is lost with a worker asked for it."""
     clock = iter(range(0, 10**12, 10**9))
-    monkeypatch.setattr("byteways.run.conduct.clock_watch.ClockWatch.begin", lambda watch: None)
+    monkeypatch.setattr("byteways.measuring.conduct.clock_watch.ClockWatch.begin", lambda watch: None)
     doubts: list[Any] = [None, ClockDoubt(1.0, 2.0, 2.0), WorkerLost("it is gone"), None]
 
     def doubt(watch: Any) -> Any:
@@ -130,7 +130,7 @@ def test_a_case_timed_by_a_wrong_clock_fails(workers: Workers, monkeypatch: pyte
             raise found
         return found
 
-    monkeypatch.setattr("byteways.run.conduct.clock_watch.ClockWatch.doubt", doubt)
+    monkeypatch.setattr("byteways.measuring.conduct.clock_watch.ClockWatch.doubt", doubt)
     good = {"status": "measured", "reason": None, "bandwidth_bytes_per_s": 1e9, "verified": True}
     workers.answers = lambda request: {**good, "host_ns": float(next(clock))}
     _, records = run(planned(), planned("load"), planned("store"), planned("memset"))

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.best.methods import _CALLS
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.interfaces import INTERFACES
+from byteways.answers.best.methods import _CALLS
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.options import CALL
+from byteways.machine.model import OPTIONAL_CALLS, PLAIN_SET, Capabilities, Offer, Topology
+from byteways.models import load
+from byteways.models.basis import numbers_behind
 from byteways.plan.legality.request import Request, mistake
 from byteways.plan.legality.rules import broken_rule
-from byteways.plan.options import CALL
-from byteways.simulate import load
-from byteways.simulate.basis import numbers_behind
-from byteways.topology.model import OPTIONAL_CALLS, PLAIN_SET, Capabilities, Offer, Topology
 from tests.changed import replace
 from tests.unit import machines
 

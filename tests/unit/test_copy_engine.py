@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.machine.model import Capabilities, CopyEngines, Offer, Topology
+from byteways.measuring.work.capabilities import _copy_engines
 from byteways.plan.legality import refusal
 from byteways.plan.suite import load
-from byteways.run.work.capabilities import _copy_engines
-from byteways.topology.model import Capabilities, CopyEngines, Offer, Topology
 from tests.changed import replace
 from tests.unit import machines
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.explain.best.copy_plan import CopyPlan, PlanMethod, copy_plan
-from byteways.explain.best.open_comparisons import open_comparisons
-from byteways.explain.results.index import Index
-from byteways.plan.options import AS_CALLED
+from byteways.answers.best.copy_plan import CopyPlan, PlanMethod, copy_plan
+from byteways.answers.best.open_comparisons import open_comparisons
+from byteways.answers.results.index import Index
+from byteways.base.errors import BytewaysError
+from byteways.cases.options import AS_CALLED
 from byteways.record.run_folder import RunFolder
 from tests.native.copy_program import checked
 from tests.report.run_builder import GIB, KIB, Builder, topology

@@ -14,8 +14,8 @@ import pytest
 
 import byteways
 from byteways import CopyError
-from byteways.copying import native_library
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.ext.copy import native_library
 from tests.unit.fake_copy_library import POINTERS, FakeCopyLibrary, installed
 
 HEADER = Path(__file__).parents[2] / "native" / "copy_library" / "byteways_copy.h"

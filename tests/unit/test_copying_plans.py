@@ -16,10 +16,10 @@ import pytest
 
 import byteways
 from byteways import CopyError
-from byteways.copying import copies, plans
-from byteways.copying.frameworks import queue_of
-from byteways.errors import BytewaysError
-from byteways.settings import copy_plan_file
+from byteways.base.errors import BytewaysError
+from byteways.base.settings import copy_plan_file
+from byteways.ext.copy import copies, plans
+from byteways.ext.copy.frameworks import queue_of
 from tests.unit.fake_copy_library import PLAN, POINTERS, FakeCopyLibrary, installed
 
 
@@ -230,7 +230,7 @@ def test_what_a_plan_says(library: FakeCopyLibrary) -> None:
 def test_fast_copies_without_pytorch(library: FakeCopyLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a traceback of an import in a program's own code."""
     monkeypatch.setitem(sys.modules, "torch", None)  # type: ignore[arg-type]
-    monkeypatch.delitem(sys.modules, "byteways.copying.torch_mode", raising=False)
+    monkeypatch.delitem(sys.modules, "byteways.ext.copy.torch_mode", raising=False)
     with pytest.raises(BytewaysError, match="needs PyTorch"):
         byteways.fast_copies("/some.plan")
 
@@ -247,5 +247,5 @@ def test_what_a_copy_loads() -> None:
     command = [sys.executable, "-c", program]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     loaded = {*ended.stdout.split()}
-    assert "byteways.copying.copies" in loaded
+    assert "byteways.ext.copy.copies" in loaded
     assert not {"byteways._core", "byteways.library", "msgspec", "torch", "polars"} & loaded

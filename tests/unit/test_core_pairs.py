@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.plan.case import Case
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Case
+from byteways.machine.discovery import discover
+from byteways.machine.model import Cache, Device, Topology
+from byteways.machine.routes import link_class
 from byteways.plan.core_pairs import (
     ALL_PAIRS_UP_TO_CORES,
     core_pairs,
@@ -20,9 +23,6 @@ from byteways.plan.core_pairs import (
 )
 from byteways.plan.suite import parse
 from byteways.plan.sweep import expand
-from byteways.topology.discovery import discover
-from byteways.topology.model import Cache, Device, Topology
-from byteways.topology.routes import link_class
 from tests.unit import machines
 
 TWO_CORES: Topology = machines.two_cores()[0]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.conduct.oversubscription import Oversubscription
-from byteways.run.shared.launchers import NO_LAUNCHER, Job, Launcher
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.conduct.oversubscription import Oversubscription
+from byteways.measuring.shared.launchers import NO_LAUNCHER, Job, Launcher
 
 FOUR = Job(Launcher("test", ("mpiexec", "-n", "{ranks}")), 4)
 LATE = "no answer within 42 s"

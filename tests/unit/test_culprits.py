@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from byteways.explain.bottlenecks.culprits import CaseEvidence, SlowParts, culprit, parts_of
-from byteways.explain.two_runs.suspects import missing_links, suspect
+from byteways.machine.model import Topology
+from byteways.questions.bottlenecks.culprits import CaseEvidence, SlowParts, culprit, parts_of
 from byteways.record.record import Record
-from byteways.topology.model import Topology
+from byteways.verdicts.two_runs.suspects import missing_links, suspect
 from tests.changed import replace
 from tests.report import sample_run
 from tests.report.run_builder import Builder

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.explain.results.progress import damage
+from byteways.answers.results.progress import damage
+from byteways.base.errors import BytewaysError
+from byteways.measuring.conduct.journal import encode
 from byteways.record import manifest as manifests
 from byteways.record.journal_lines import JournalLines
 from byteways.record.run_folder import JOURNAL, RunFolder, is_left_over, read_journal
 from byteways.record.times import Times
-from byteways.run.conduct.journal import encode
 from tests.changed import replace
 from tests.unit.run_folders import LINES, TOPOLOGY, a_manifest, record
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.machine.device_names import devices_named
 from byteways.plan.suite import load
-from byteways.topology.device_names import devices_named
 from tests.report import sample_run
 from tests.unit import machines
 from tests.unit.planning import plan

@@ -10,21 +10,21 @@ from types import SimpleNamespace
 import pytest
 
 from byteways.cli.device_groups import grouped, names_in_ranges, ranges_of
-from byteways.cli.layout import plain
 from byteways.cli.topo import blocks
 from byteways.cli.topo_links import tree
+from byteways.console.layout import plain
+from byteways.machine.model import Topology
+from byteways.machine.routes import link_class
+from byteways.measuring.conduct import suite_choice
+from byteways.measuring.conduct.probe import probe_with
+from byteways.measuring.conduct.process import WorkerProcess
+from byteways.measuring.conduct.simulation import simulation_of
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.device_sample import ALL_UP_TO_DEVICES, sample_for
 from byteways.plan.estimate import Estimator
 from byteways.plan.planner import make_plan
 from byteways.plan.probe_scope import ProbeScope, scope_of
 from byteways.plan.suite import load
-from byteways.run.conduct import suite_choice
-from byteways.run.conduct.probe import probe_with
-from byteways.run.conduct.process import WorkerProcess
-from byteways.run.conduct.simulation import simulation_of
-from byteways.run.shared.options import RunOptions
-from byteways.topology.model import Topology
-from byteways.topology.routes import link_class
 from tests.machines import amd
 from tests.unit import machines, planning
 from tests.unit.planning import suite

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.claims.importance import Priority
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
-from byteways.explain.subjects.dips import dips
+from byteways.answers.claims.importance import Priority
+from byteways.answers.results.index import Index
+from byteways.questions.findings import findings
+from byteways.questions.subjects.dips import dips
 from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 

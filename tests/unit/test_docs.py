@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import get_args
 
 import write_tables
-from byteways import settings
+from byteways.base import settings
+from byteways.cases.case import PATTERNS
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import MEMORIES
 from byteways.cli.frame import VERBS, load_verb
-from byteways.plan.case import PATTERNS
-from byteways.plan.interfaces import INTERFACES
-from byteways.plan.memory import MEMORIES
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Pairs, SameDevice, SuiteFile, SweepTable
 from byteways.plan.suite_values import EXECUTOR_WORDS, When

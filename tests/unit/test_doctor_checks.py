@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from byteways.doctor.check import CHECK_STATES, Diagnosis
-from byteways.doctor.devices import check_gpus, check_mps
-from byteways.doctor.host import (
+from byteways.machine.model import Offer
+from byteways.measuring.doctor.check import CHECK_STATES, Diagnosis
+from byteways.measuring.doctor.devices import check_gpus, check_mps
+from byteways.measuring.doctor.host import (
     check_cores,
     check_cpu_quota,
     check_governor,
@@ -22,12 +23,11 @@ from byteways.doctor.host import (
     check_memory,
     check_numa_balancing,
 )
-from byteways.doctor.libraries import check_libraries
-from byteways.doctor.process import check_cache, check_compiler, check_process, check_variables
+from byteways.measuring.doctor.libraries import check_libraries
+from byteways.measuring.doctor.process import check_cache, check_compiler, check_process, check_variables
+from byteways.measuring.shared.health_host import HostLoad
+from byteways.measuring.shared.health_users import GpuProcess, GpuUse
 from byteways.plan import footprint
-from byteways.run.shared.health_host import HostLoad
-from byteways.run.shared.health_users import GpuProcess, GpuUse
-from byteways.topology.model import Offer
 from tests.machines import synthetic
 from tests.machines.synthetic import ABSENT, BULK, FOUND, capabilities, write
 

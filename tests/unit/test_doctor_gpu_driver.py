@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from byteways.doctor.check import Diagnosis
-from byteways.doctor.gpu_driver import (
+from byteways.machine.sysfs_writer import write_tree
+from byteways.measuring.doctor.check import Diagnosis
+from byteways.measuring.doctor.gpu_driver import (
     check_device_files,
     check_gpu_driver,
     check_iommu,
     check_module,
     check_releases,
 )
-from byteways.doctor.process import check_variables
-from byteways.topology.sysfs_writer import write_tree
+from byteways.measuring.doctor.process import check_variables
 from tests.machines import amd
 from tests.machines.synthetic import write
 

@@ -8,12 +8,12 @@ from math import log
 import numpy as np
 import pytest
 
-from byteways.explain.claims.claim import LEADS, TIE, Claim
-from byteways.explain.claims.compare import compare
-from byteways.explain.claims.effects import common_rounds, pooled_effect
-from byteways.explain.results.repeatability import Rounds, f_exceeded, for_many, median_variance, spreads
-from byteways.explain.results.summary import Result, cells, pool
-from byteways.explain.results.two_states import have_two_states
+from byteways.answers.claims.claim import LEADS, TIE, Claim
+from byteways.answers.claims.compare import compare
+from byteways.answers.claims.effects import common_rounds, pooled_effect
+from byteways.answers.results.repeatability import Rounds, f_exceeded, for_many, median_variance, spreads
+from byteways.answers.results.summary import Result, cells, pool
+from byteways.answers.results.two_states import have_two_states
 from byteways.record.record import Record
 from tests.changed import replace
 from tests.report.few_records import GB, GIB, flow, record

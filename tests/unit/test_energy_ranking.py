@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects import energy as rules
-from byteways.plan.option_set import NO_OPTIONS, OptionSet
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import cells
+from byteways.cases.option_set import NO_OPTIONS, OptionSet
+from byteways.questions.subjects import energy as rules
 from tests.report.few_records import GB, Fixture, flow, in_rounds, record
 
 COPY = flow("gpu0:device", "gpu1:device", "gpu0")

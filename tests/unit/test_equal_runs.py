@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import equal_runs
-from byteways.simulate.library import names
+from byteways.models.library import names
 from unpack_examples import EXAMPLES, recorded, unpack
 
 

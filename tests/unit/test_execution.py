@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from byteways.run.conduct import execution
-from byteways.run.conduct.conductor import Interrupted, deadline_s
-from byteways.run.conduct.execution import Execution
-from byteways.run.conduct.simulation import simulated_deadline_s
+from byteways.measuring.conduct import execution
+from byteways.measuring.conduct.conductor import Interrupted, deadline_s
+from byteways.measuring.conduct.execution import Execution
+from byteways.measuring.conduct.simulation import simulated_deadline_s
 
 
 @pytest.fixture

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.plan.suite import load
-from byteways.record.run_folder import BEFORE_MEASURING, JOURNAL, LOG, MANIFEST, PLAN
-from byteways.run.conduct import execution, new_folder
-from byteways.run.conduct.execution import (
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
+from byteways.machine.model import Capabilities
+from byteways.measuring.conduct import execution, new_folder
+from byteways.measuring.conduct.execution import (
     Execution,
     Repetition,
     plan_of,
@@ -21,9 +20,10 @@ from byteways.run.conduct.execution import (
     repetition_of,
     reserve_s,
 )
-from byteways.run.conduct.new_folder import check_new_folder, claim_folder, restore_folder
-from byteways.run.shared.options import RunOptions
-from byteways.topology.model import Capabilities
+from byteways.measuring.conduct.new_folder import check_new_folder, claim_folder, restore_folder
+from byteways.measuring.shared.options import RunOptions
+from byteways.plan.suite import load
+from byteways.record.run_folder import BEFORE_MEASURING, JOURNAL, LOG, MANIFEST, PLAN
 
 
 def planned(name: str = "memcpy", **more: Any) -> PlannedCase:

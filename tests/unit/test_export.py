@@ -109,7 +109,7 @@ def test_json_of_an_empty_run() -> None:
 
 def test_every_column_exists_in_the_schema() -> None:
     """Would catch a column whose place in the record is misspelt, which would always be empty."""
-    from byteways.record.schema import record_schema
+    from byteways.cli.schema import record_schema
 
     properties = record_schema()["properties"]
     of_the_run = columns.derived(one_case().manifest(), [])

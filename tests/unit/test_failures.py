@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.explain.results.blamed_ranks import blamed_in
-from byteways.plan.case import PlannedCase
-from byteways.plan.reasons import (
+from byteways.answers.results.blamed_ranks import blamed_in
+from byteways.cases.case import PlannedCase
+from byteways.cases.reasons import (
     CALL_FAILED,
     MEANINGS,
     NO_ANSWER,
@@ -15,10 +15,10 @@ from byteways.plan.reasons import (
     WORKER_ERROR,
     WORKER_LOST,
 )
+from byteways.measuring.conduct.losses import Losses
+from byteways.measuring.conduct.recording import record_without_values
+from byteways.measuring.work.failures import failed_by
 from byteways.record.blame import FailureBlame
-from byteways.run.conduct.losses import Losses
-from byteways.run.conduct.recording import record_without_values
-from byteways.run.work.failures import failed_by
 from tests.report import sample_run
 from tests.report.run_builder import Builder
 from tests.unit.legality import case

@@ -6,10 +6,10 @@ import random
 from math import exp
 from pathlib import Path
 
-from byteways.explain.best.ranking import rank
-from byteways.explain.claims.compare import compare
-from byteways.explain.findings import findings
-from byteways.explain.results.summary import cells, pool
+from byteways.answers.best.ranking import rank
+from byteways.answers.claims.compare import compare
+from byteways.answers.results.summary import cells, pool
+from byteways.questions.findings import findings
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from tests.changed import replace

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.studies.checks import _quotient, _ratio, _summary, _text, wanted
+from byteways.ext.studies.comparison.checks import _quotient, _ratio, _summary, _text, wanted
 from tests.unit.study_sheet import SHEET
 
 INFINITE = float("inf")

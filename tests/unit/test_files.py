@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from byteways.cli.topo import read as read_topology
-from byteways.explain.checks.limits import read_limits
+from byteways.machine import nccl_xml_writer
 from byteways.plan.hosts.names import read_hosts
 from byteways.plan.suite import load as load_suite
-from byteways.topology import nccl_xml_writer
+from byteways.verdicts.checks.limits import read_limits
 from tests.faults.harness import SUITE
 from tests.report import sample_run
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.findings import findings
-from byteways.explain.results.obstacles import not_measured
-from byteways.plan.reasons import OUT_OF_TIME
+from byteways.answers.results.obstacles import not_measured
+from byteways.cases.reasons import OUT_OF_TIME
+from byteways.questions.findings import findings
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
 from tests.changed import replace

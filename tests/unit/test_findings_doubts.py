@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.best.ranking import rank
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
-from byteways.explain.results.obstacles import _excess
+from byteways.answers.best.ranking import rank
+from byteways.answers.results.index import Index
+from byteways.answers.results.obstacles import _excess
+from byteways.questions.findings import findings
 from byteways.record.run_folder import RunFolder
 from byteways.record.times import Times
 from byteways.record.warnings import Warning

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.best.headline import headline, rows_of_text
-from byteways.explain.bottlenecks.prediction import predictions
-from byteways.explain.claims.finding import Finding
-from byteways.explain.claims.importance import ASSUMED_IMPORTANCE
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects import host, odd_pairs, routes
-from byteways.explain.subjects.pages import compared
+from byteways.answers.best.headline import headline, rows_of_text
+from byteways.answers.claims.finding import Finding
+from byteways.answers.claims.importance import ASSUMED_IMPORTANCE
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import cells
+from byteways.questions.bottlenecks.prediction import predictions
+from byteways.questions.findings import findings
+from byteways.questions.subjects import host, odd_pairs, routes
+from byteways.questions.subjects.pages import compared
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
 from tests.changed import replace

@@ -6,14 +6,14 @@ from unittest import mock
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.plan.case import PATTERNS, Case
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import PATTERNS, Case
+from byteways.cases.vocabulary import PATTERN_NEEDS
+from byteways.machine.model import Link, Topology
+from byteways.machine.routes import link_class
 from byteways.plan.flow_sets import lacking
 from byteways.plan.suite import parse
 from byteways.plan.sweep import expand
-from byteways.plan.vocabulary import PATTERN_NEEDS
-from byteways.topology.model import Link, Topology
-from byteways.topology.routes import link_class
 from tests.unit import machines
 
 FRONTIER: Topology = machines.frontier()[0]
@@ -113,9 +113,9 @@ def test_keys_that_say_nothing_are_refused(lines: str, told: str) -> None:
 
 def test_routes_are_computed_once_for_each_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches planning that finds the same routes again for each of n⁴ groups: 49 s on 16 GPUs."""
+    from byteways.machine import routes
     from byteways.plan.planner import make_plan
     from byteways.plan.suite import load
-    from byteways.topology import routes
 
     machine, capabilities = machines.gpus(8, domains=2)
     found: list[tuple[str, str]] = []

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
 from byteways.record import columns
 from byteways.record.columns import (
     COLUMNS,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.topology.kfd import MODELS
-from byteways.topology.sysfs_pcie import gpu_addresses
+from byteways.machine.kfd import MODELS
+from byteways.machine.sysfs_pcie import gpu_addresses
 from tests.machines.synthetic import write
 
 

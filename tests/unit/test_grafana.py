@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from byteways.explain.checks.verdict import VERDICT_CODES
 from byteways.report.verdicts.prometheus import prometheus
+from byteways.verdicts.checks.verdict import VERDICT_CODES
 from tests.report import sample_run
 from tests.report.run_builder import Builder
 from tests.unit.test_checks import against

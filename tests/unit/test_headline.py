@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.best.headline import Headline, best_first, headline, rows_of_text
+from byteways.answers.best.headline import Headline, best_first, headline, rows_of_text
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
 from tests.report import sample_run

@@ -7,12 +7,17 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.machine.sysfs_health import SysfsReading
+from byteways.measuring.shared.health_users import GpuProcess, GpuUse
+from byteways.measuring.work import health
+from byteways.measuring.work.health import (
+    COUNTERS_JUDGED_FROM_BYTES,
+    HealthMonitor,
+    devices_of,
+    throttle_names,
+)
 from byteways.record.warnings import THROTTLE_REASONS
-from byteways.run.shared.health_users import GpuProcess, GpuUse
-from byteways.run.work import health
-from byteways.run.work.health import COUNTERS_JUDGED_FROM_BYTES, HealthMonitor, devices_of, throttle_names
-from byteways.topology.sysfs_health import SysfsReading
 from tests.changed import replace
 
 

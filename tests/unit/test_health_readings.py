@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.explain.subjects.series import _health
-from byteways.run.work.capabilities import _DEVICE_FIELDS, _device
-from byteways.run.work.energy import CounterWatch
-from byteways.run.work.health import _error_warnings
+from byteways.measuring.work.capabilities import _DEVICE_FIELDS, _device
+from byteways.measuring.work.energy import CounterWatch
+from byteways.measuring.work.health import _error_warnings
+from byteways.questions.subjects.series import _health
 from tests.changed import replace
 from tests.report.few_records import flow, record
 

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.shared.health_users import GpuProcess, GpuUse, GpuUsers
-from byteways.run.work.health import HealthMonitor
-from byteways.topology.sysfs_health import SysfsReading
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.machine.sysfs_health import SysfsReading
+from byteways.measuring.shared.health_users import GpuProcess, GpuUse, GpuUsers
+from byteways.measuring.work.health import HealthMonitor
 from tests.machines.synthetic import write
 from tests.unit.test_limit import Clock
 

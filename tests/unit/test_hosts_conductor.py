@@ -11,22 +11,22 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.measuring.conduct.journal import Journal
+from byteways.measuring.conduct.process import WorkerLost
+from byteways.measuring.conduct.rank_faults import ProcessFault, host_among
+from byteways.measuring.hosts import job as jobs
+from byteways.measuring.hosts.conductor import HostsConductor
+from byteways.measuring.hosts.facts import version
+from byteways.measuring.hosts.job import HostsJob
+from byteways.measuring.hosts.launchers import HostsLauncher
+from byteways.measuring.hosts.reach import HostSearch
+from byteways.measuring.shared.launchers import Launcher
 from byteways.plan.hosts.names import Host
 from byteways.plan.hosts.plan import HostsPlan, make_hosts_plan
 from byteways.plan.hosts.rule import Meetings, PairRule
 from byteways.record.blame import FailureBlame
 from byteways.record.record import Record
-from byteways.run.conduct.journal import Journal
-from byteways.run.conduct.process import WorkerLost
-from byteways.run.conduct.rank_faults import ProcessFault, host_among
-from byteways.run.hosts import job as jobs
-from byteways.run.hosts.conductor import HostsConductor
-from byteways.run.hosts.facts import version
-from byteways.run.hosts.job import HostsJob
-from byteways.run.hosts.launchers import HostsLauncher
-from byteways.run.hosts.reach import HostSearch
-from byteways.run.shared.launchers import Launcher
 from tests.unit import planning
 
 HOSTS = tuple(Host(f"n{number}") for number in range(6))

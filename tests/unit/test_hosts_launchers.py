@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.run.hosts import launchers, reach, states
-from byteways.run.hosts.facts import cores_of_rank, ends_of, number_on_host, placed, sharing
-from byteways.run.hosts.job import HostsJob
-from byteways.run.hosts.launchers import HostsLauncher, find_hosts_launcher
-from byteways.run.shared.allocation import Allocation
-from byteways.run.shared.launchers import Launcher
-from byteways.topology.model import Device, Link, Nic, Topology
+from byteways.base.errors import BytewaysError
+from byteways.machine.model import Device, Link, Nic, Topology
+from byteways.measuring.hosts import launchers, reach, states
+from byteways.measuring.hosts.facts import cores_of_rank, ends_of, number_on_host, placed, sharing
+from byteways.measuring.hosts.job import HostsJob
+from byteways.measuring.hosts.launchers import HostsLauncher, find_hosts_launcher
+from byteways.measuring.shared.allocation import Allocation
+from byteways.measuring.shared.launchers import Launcher
 
 FAMILIES = [
     ("MPICH", ("mpiexec", "-n", "{ranks}"), "mpiexec -n N -f F -ppn R P"),

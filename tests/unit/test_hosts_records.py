@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from byteways.measuring.conduct.journal import entry_of
+from byteways.measuring.hosts.facts import ends_of
+from byteways.measuring.hosts.measuring import HostMeasurer
+from byteways.measuring.hosts.recording import measured_between_hosts
 from byteways.plan.hosts.names import Host
 from byteways.plan.hosts.plan import HostsPlan, make_hosts_plan
 from byteways.plan.hosts.rule import PairRule
 from byteways.record.stragglers import NO_CPU, STANDS_OUT, stragglers
-from byteways.run.conduct.journal import entry_of
-from byteways.run.hosts.facts import ends_of
-from byteways.run.hosts.measuring import HostMeasurer
-from byteways.run.hosts.recording import measured_between_hosts
 from tests.unit import planning
 from tests.unit.test_hosts_conductor import ALLREDUCE, OUTCOME, SUITE
 

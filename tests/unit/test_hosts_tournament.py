@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
 from byteways.plan.hosts.names import Host, expand, hosts_of, read_hosts
 from byteways.plan.hosts.places import seats_of
 from byteways.plan.hosts.plan import make_hosts_plan

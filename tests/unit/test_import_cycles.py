@@ -68,4 +68,4 @@ def test_no_modules_need_each_other() -> None:
 def test_a_cycle_is_found() -> None:
     """Catches a check that no cycle could fail."""
     assert cycle_among({"a": {"b"}, "b": {"a"}}) != []
-    assert "byteways.explain.subjects.faults" in needed("byteways.explain.subjects")
+    assert "byteways.questions.subjects.faults" in needed("byteways.questions.subjects")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from byteways.explain.claims.effects import LEAST_LEAD
-from byteways.explain.claims.importance import NO_DIFFERENCE_IMPORTANCE, Priority, worth
+from byteways.answers.claims.effects import LEAST_LEAD
+from byteways.answers.claims.importance import NO_DIFFERENCE_IMPORTANCE, Priority, worth
 
 
 def test_entries_are_in_the_order_of_their_weights() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS, DocumentFormat, TextFormat
-from byteways.imported.lines import lines_of_log
-from byteways.imported.reading import mistake_in_number
-from byteways.imported.scan import OutputsOfFile, scan_text
-from byteways.topology.foreign_text import FormatError
+from byteways.ext.audit.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS, DocumentFormat, TextFormat
+from byteways.ext.audit.imported.lines import lines_of_log
+from byteways.ext.audit.imported.reading import mistake_in_number
+from byteways.ext.audit.imported.scan import OutputsOfFile, scan_text
+from byteways.machine.foreign_text import FormatError
 from tests.imported.corpus import FILES, FOLDER
 
 TEXTS = [file for file in FILES if not file[1].endswith((".json", ".jsonl"))]

@@ -1,4 +1,4 @@
-"""imported/cases.py: which case of ours a printed value is, and what differs."""
+"""ext/audit/imported/cases.py: which case of ours a printed value is, and what differs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from byteways.imported.cases import OwnCase, cases_of
-from byteways.imported.value import ForeignValue, Operation, Unit
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.simulate.library import load
-from byteways.simulate.topology import topology_of
-from byteways.topology.nominal import nominal_topology
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.ext.audit.imported.cases import OwnCase, cases_of
+from byteways.ext.audit.imported.value import ForeignValue, Operation, Unit
+from byteways.machine.nominal import nominal_topology
+from byteways.models.library import load
+from byteways.models.topology import topology_of
 
 H100 = nominal_topology("h100-x8")
 PEERS = Operation("copy", "unidirectional", "gpu2:device", "gpu3:device", "gpu2")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from byteways.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS
-from byteways.imported.reader import Found
-from byteways.imported.scan import scan_text
-from byteways.imported.value import ForeignValue
+from byteways.ext.audit.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS
+from byteways.ext.audit.imported.reader import Found
+from byteways.ext.audit.imported.scan import scan_text
+from byteways.ext.audit.imported.value import ForeignValue
 from tests.imported.corpus import EXPECTED, FILES, FOLDER, expected_of, formats
 
 #: The fewest files a format has, of versions, launchers and damages.

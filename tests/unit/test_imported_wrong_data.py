@@ -11,18 +11,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from byteways.explain.audit.audit import ReadFile, audited
-from byteways.explain.audit.verdict import WRONG_NUMBER
-from byteways.explain.checks.normal import Normal, read_normal
-from byteways.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS, DocumentFormat, TextFormat
-from byteways.imported.records import imported_records
-from byteways.imported.scan import OutputsOfFile, scan_text
-from byteways.imported.value import DATA_WRONG
-from byteways.quantities import QUANTITIES, mistake_in_quantity, quantity, quantity_or_none
+from byteways.base.quantities import QUANTITIES, mistake_in_quantity, quantity, quantity_or_none
+from byteways.ext.audit.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS, DocumentFormat, TextFormat
+from byteways.ext.audit.imported.records import imported_records
+from byteways.ext.audit.imported.scan import OutputsOfFile, scan_text
+from byteways.ext.audit.imported.value import DATA_WRONG
+from byteways.ext.audit.judging.audit import ReadFile, audited
+from byteways.ext.audit.judging.verdict import WRONG_NUMBER
+from byteways.machine.model import Topology
+from byteways.models.library import load
+from byteways.models.topology import topology_of
 from byteways.record.record_check import wrong
-from byteways.simulate.library import load
-from byteways.simulate.topology import topology_of
-from byteways.topology.model import Topology
+from byteways.verdicts.checks.normal import Normal, read_normal
 from tests.cli.called import byteways
 from tests.imported.corpus import FILES, FOLDER
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from byteways import _core
-from byteways.plan.interfaces import INTERFACES
+from byteways.cases.interfaces import INTERFACES
 
 
 def test_every_row_has_a_mover_and_every_mover_a_row() -> None:

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from byteways.explain.best.interpolation import _spread
-from byteways.explain.results.repeatability import Spread
-from byteways.explain.results.summary import Result
+from byteways.answers.best.interpolation import _spread
+from byteways.answers.results.repeatability import Spread
+from byteways.answers.results.summary import Result
 
 SHORT_S, LONG_S = 1e-6, 99e-6
 

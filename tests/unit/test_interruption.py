@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from byteways.run.conduct.interruption import Interruption
+from byteways.measuring.conduct.interruption import Interruption
 
 
 def test_hangups_that_are_ignored_stay_so() -> None:

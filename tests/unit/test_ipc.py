@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.explain.display.topic import Topic
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
-from byteways.explain.subjects import ipc, messages
-from byteways.explain.topics import topics
-from byteways.plan.case import Case
+from byteways.answers.results.index import Index
+from byteways.cases.case import Case
+from byteways.measuring.work.buffer_pool import BufferPool
+from byteways.questions.display.topic import Topic
+from byteways.questions.findings import findings
+from byteways.questions.subjects import ipc, messages
+from byteways.questions.topics import topics
 from byteways.record.run_folder import RunFolder
-from byteways.run.work.buffer_pool import BufferPool
 from tests.report import run_builder
 from tests.report.run_builder import KIB, MIB
 from tests.unit import legality

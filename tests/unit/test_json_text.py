@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.json_text import json_line, json_text
-from byteways.text import escaped, restored
+from byteways.base.json_text import json_line, json_text
+from byteways.base.text import escaped, restored
 
 #: Texts as Python makes them of any bytes, and any text besides.
 FOREIGN = st.one_of(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.plan.block_list import BlockList, block_list
-from byteways.plan.kv_cache import SHAPES, cache_blocks
+from byteways.base.errors import BytewaysError
+from byteways.cases.block_list import BlockList, block_list
+from byteways.cases.kv_cache import SHAPES, cache_blocks
 
 KIB = 1024
 

@@ -10,14 +10,14 @@ from unittest import mock
 
 import pytest
 
+from byteways.base.errors import BytewaysError
 from byteways.cli import main, topo_links
 from byteways.cli.topo_links import MOST_IN_MATRIX, matrix
-from byteways.errors import BytewaysError
-from byteways.simulate import load
-from byteways.simulate.topology import topology_of
-from byteways.topology import foreign, routes
-from byteways.topology.model import Device, Link, Topology
-from byteways.topology.routes import link_class, route
+from byteways.machine import foreign, routes
+from byteways.machine.model import Device, Link, Topology
+from byteways.machine.routes import link_class, route
+from byteways.models import load
+from byteways.models.topology import topology_of
 from tests.report import sample_run
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.claims.finding import Finding
-from byteways.explain.display.table import Table
-from byteways.explain.display.topic import Topic
-from byteways.explain.results.index import Index
-from byteways.explain.subjects import loaded
-from byteways.explain.subjects.calls import launches, small_copies
-from byteways.explain.subjects.ping_pong import cores, places
-from byteways.explain.topics import topics
-from byteways.plan.option_set import NO_OPTIONS, OptionSet
+from byteways.answers.claims.finding import Finding
+from byteways.answers.results.index import Index
+from byteways.cases.option_set import NO_OPTIONS, OptionSet
+from byteways.questions.display.table import Table
+from byteways.questions.display.topic import Topic
+from byteways.questions.subjects import loaded
+from byteways.questions.subjects.calls import launches, small_copies
+from byteways.questions.subjects.ping_pong import cores, places
+from byteways.questions.topics import topics
 from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.run.shared import launchers, mpi_library
-from byteways.run.shared.launchers import Launcher, find_launcher
-from byteways.run.shared.options import RunOptions
+from byteways.base.errors import BytewaysError
+from byteways.measuring.shared import launchers, mpi_library
+from byteways.measuring.shared.launchers import Launcher, find_launcher
+from byteways.measuring.shared.options import RunOptions
 
 OPEN = ("{path}", "-n", "{ranks}", "--bind-to", "none")
 PLAIN = ("{path}", "-n", "{ranks}")

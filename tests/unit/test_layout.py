@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import rich.console
 
-from byteways.cli.layout import PIPED_WIDTH, SCREEN_LINES, Lines, plain, show
-from byteways.explain.display.table import Table
-from byteways.simulate import names
+from byteways.console.layout import PIPED_WIDTH, SCREEN_LINES, Lines, plain, show
+from byteways.models import names
+from byteways.questions.display.table import Table
 
 HEADINGS = ("name", "description", "devices", "assumed")
 ROWS = tuple((name, "a node of eight dies " * 3, "8 GPUs, 4 CPU", "108 of 149 numbers") for name in names())
@@ -15,7 +15,7 @@ ROWS = tuple((name, "a node of eight dies " * 3, "8 GPUs, 4 CPU", "108 of 149 nu
 
 def shown(monkeypatch: pytest.MonkeyPatch, width: int, *blocks: Table | Lines, mark: str = "") -> list[str]:
     console = rich.console.Console(force_terminal=True, width=width, record=True, no_color=True)
-    monkeypatch.setattr("byteways.cli.layout.terminal_console", lambda **_: console)
+    monkeypatch.setattr("byteways.console.layout.terminal_console", lambda **_: console)
     show(blocks, mark)
     return console.export_text().splitlines()
 

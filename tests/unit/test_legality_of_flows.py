@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.plan.case import Buffer, Flow
+from byteways.cases.case import Buffer, Flow
 from tests.changed import replace
 from tests.unit import legality
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from byteways.explain.results.index import Index
-from byteways.explain.subjects import messages
+from byteways.answers.results.index import Index
+from byteways.questions.subjects import messages
 from byteways.record.run_folder import RunFolder
 from tests.report import run_builder
 from tests.report.rank_runs import DEVICE, send, send_xccl, together, told_by_xccl, trip

@@ -14,9 +14,9 @@ from typing import get_type_hints
 import pytest
 
 import byteways
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.cases.question import question
 from byteways.library import Run
-from byteways.plan.question import question
 from tests.report import sample_run
 from tests.report.run_builder import GIB, HOSTILE
 from unpack_examples import recorded
@@ -153,7 +153,7 @@ def test_measuring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_interrupting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a notebook's interrupt that loses what was measured, or is swallowed."""
-    from byteways.run.conduct.measure_from_python import Quiet
+    from byteways.measuring.conduct.measure_from_python import Quiet
 
     begins = Quiet.began
 

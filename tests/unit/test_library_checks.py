@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import byteways
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
 from byteways.library import Run
 from tests.cli.called import byteways as called
 from tests.report import sample_run

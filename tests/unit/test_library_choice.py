@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from byteways.measuring.conduct.library_choices import LibraryChoices, ProbeFailed
+from byteways.measuring.shared.library_log import LibraryLog, has_choice
+from byteways.measuring.shared.mpi_library import unloaded_reader
 from byteways.plan.variables import unread_by
 from byteways.record.library_choice import BY_MESSAGES, LibraryChoice, choice_of
-from byteways.run.conduct.library_choices import LibraryChoices, ProbeFailed
-from byteways.run.shared.library_log import LibraryLog, has_choice
-from byteways.run.shared.mpi_library import unloaded_reader
 from tests.unit.test_launch_modes import planned
 
 #: Lines of NCCL 2.28, 2.22 and RCCL, with what stands before them.

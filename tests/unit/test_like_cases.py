@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.results.rounds import NORMAL_95, interval, rounds_of
+from byteways.answers.results.rounds import NORMAL_95, interval, rounds_of
 from byteways.record.record import Record
 from byteways.record.warnings import Warning
 from tests.changed import replace

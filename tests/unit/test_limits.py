@@ -10,20 +10,20 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from byteways.measure.conduct.requested import request_fields
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byteways.answers.results.summary import cells
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.cli.measure_and_report import _beyond_limit
-from byteways.explain.results.summary import cells
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.machine.model import Device, Link, Topology
+from byteways.measuring.conduct.recording import measured_record
 from byteways.plan.limits import excess, excess_of_pages, limit
+from byteways.plan.physical import judged, judged_all
 from byteways.record import warnings
-from byteways.record.physical import judged, judged_all
 from byteways.record.record import Record
-from byteways.record.requested import request_fields
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.recording import measured_record
-from byteways.topology.model import Device, Link, Topology
 from scripts.unpack_examples import recorded
 from tests.changed import replace
 from tests.report import run_builder
@@ -304,9 +304,9 @@ def _raw(name: str) -> float:
 
 def test_every_shipped_link_has_a_limit_or_a_reason() -> None:
     """Catches a link whose signalling rate is below its data rate, and a missing one without a word."""
-    from byteways.simulate import library
-    from byteways.simulate.topology import topology_of
-    from byteways.topology.capacity import links_between
+    from byteways.machine.capacity import links_between
+    from byteways.models import library
+    from byteways.models.topology import topology_of
 
     known: Mapping[str, float | None] = {}
     for name in library.names():

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.two_runs.link_changes import link_changes
+from byteways.models.library import load
+from byteways.models.topology import topology_of
 from byteways.record.record import Record
 from byteways.report.node.changes import draw_changes
-from byteways.simulate.library import load
-from byteways.simulate.topology import topology_of
+from byteways.verdicts.two_runs.link_changes import link_changes
 from tests.changed import replace
 from tests.report.run_builder import Builder
 from tests.unit.test_comparison import Rate, compared, pairs_run

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import byteways
+from byteways.answers.best.load import COPY_DATA, REGISTER_PAGES, LoadAnswer, load_answer
+from byteways.answers.best.wording_load import load_lines, load_table
+from byteways.answers.results.index import Index
+from byteways.base.errors import BytewaysError
 from byteways.cli import main
-from byteways.errors import BytewaysError
-from byteways.explain.best.load import COPY_DATA, REGISTER_PAGES, LoadAnswer, load_answer
-from byteways.explain.best.wording_load import load_lines, load_table
-from byteways.explain.results.index import Index
 from byteways.plan.load_question import load_question
 from byteways.plan.question_suite import suite_of
 from byteways.record.run_folder import RunFolder

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.work import loaded_libraries, mpi_gpu_setup
-from byteways.run.work.loaded_libraries import second_runtime
-from byteways.run.work.mpi_gpu_setup import path_of_gpu_messages
-from byteways.run.work.rank_measuring import RankMeasurer
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.work import loaded_libraries, mpi_gpu_setup
+from byteways.measuring.work.loaded_libraries import second_runtime
+from byteways.measuring.work.mpi_gpu_setup import path_of_gpu_messages
+from byteways.measuring.work.rank_measuring import RankMeasurer
 
 CRAY = "MPI VERSION : CRAY MPICH version 8.1.28.29 (ANL base 3.4a2) (mpich ABI)"
 SUPPORT, IPC = mpi_gpu_setup.GPU_SUPPORT, mpi_gpu_setup.GPU_IPC
@@ -70,8 +70,8 @@ def test_copies_that_a_process_has_loaded(copies: int, tmp_path: Path) -> None:
         subprocess.run(["cc", "-shared", "-x", "c", "-o", file, "-"], input=b"int here;", check=True)
     program = (
         "import ctypes, sys; libraries = [ctypes.CDLL(file) for file in sys.argv[1:]]\n"
-        "from byteways.plan.case import Buffer, Case, Flow\n"
-        "from byteways.run.work.loaded_libraries import second_runtime\n"
+        "from byteways.cases.case import Buffer, Case, Flow\n"
+        "from byteways.measuring.work.loaded_libraries import second_runtime\n"
         "end = Buffer.parse('gpu0:device')\n"
         "print(*(w.observed for w in second_runtime(Case('copy', 'unidirectional', "
         "(Flow(end, end, 'gpu0'),), 8))), end='')"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.conduct.losses import Losses
 from byteways.record.blame import FailureBlame
-from byteways.run.conduct.losses import Losses
 
 
 def case(

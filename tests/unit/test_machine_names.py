@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.results.machine_names import devices_of, gpus, machine
-from byteways.topology.sysfs_writer import MachineSpec
+from byteways.answers.results.machine_names import devices_of, gpus, machine
+from byteways.machine.sysfs_writer import MachineSpec
 from tests.machines import amd
 from tests.unit import machines
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.plan.toml_files import read_toml
-from byteways.record.schema import texts
-from byteways.simulate import load, load_text, sheet
-from byteways.simulate.faults import GRAMMAR, check_faults, check_rank_faults
-from byteways.simulate.model import SourcedValue
-from byteways.simulate.schema import MODEL_TABLES
-from byteways.simulate.topology import topology_of
+from byteways.base.errors import BytewaysError
+from byteways.base.toml_files import read_toml
+from byteways.cli.schema import texts
+from byteways.models import load, load_text, sheet
+from byteways.models.faults import GRAMMAR, check_faults, check_rank_faults
+from byteways.models.model import SourcedValue
+from byteways.models.schema import MODEL_TABLES
+from byteways.models.topology import topology_of
 
 WANTED = (
     "crusher-mi250x",

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from byteways.base.settings import recorded_environment
 from byteways.record import manifest
 from byteways.record.manifest import finish, topology_changes, topology_digest
-from byteways.settings import recorded_environment
 
 
 @pytest.mark.parametrize(

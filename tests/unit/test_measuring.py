@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.work import measuring
-from byteways.run.work.measuring import NativeMeasurer, _exports, _first_gpus
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.work import measuring
+from byteways.measuring.work.measuring import NativeMeasurer, _exports, _first_gpus
 from tests.asked import asked
 
 SIZES = (1 << 20, 3 << 20)

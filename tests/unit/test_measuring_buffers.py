@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.reasons import UNAVAILABLE, WORKER_ERROR
+from byteways.measuring.work import measuring
+from byteways.measuring.work.exporter import ExporterLost
+from byteways.measuring.work.health import devices_of
+from byteways.measuring.work.measuring import NativeMeasurer, _flow_options, _partner, _twins, _unsupported
 from byteways.plan.footprint import flow_buffer_bytes
-from byteways.plan.reasons import UNAVAILABLE, WORKER_ERROR
-from byteways.run.work import measuring
-from byteways.run.work.exporter import ExporterLost
-from byteways.run.work.health import devices_of
-from byteways.run.work.measuring import NativeMeasurer, _flow_options, _partner, _twins, _unsupported
 from tests.asked import asked
 
 MIB = 1 << 20

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects.memory_cost import costs, pay_offs, pools, registering
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import cells
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.memory_steps import held_bytes
 from byteways.plan.legality import refusal
-from byteways.plan.memory_steps import held_bytes
+from byteways.questions.subjects.memory_cost import costs, pay_offs, pools, registering
 from byteways.record.record import Record
 from byteways.record.times import Times
 from byteways.record.warnings import Warning

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.display.topic import Topic
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects.memory_cost import dearest, pay_offs, registering, topic
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import cells
+from byteways.questions.display.topic import Topic
+from byteways.questions.subjects.memory_cost import dearest, pay_offs, registering, topic
 from byteways.record.record import Record
 from tests.changed import replace
 from tests.report.few_records import GIB, MIB, Fixture, flow, in_rounds, record

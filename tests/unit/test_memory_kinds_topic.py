@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from byteways.explain.results.index import Index
-from byteways.explain.subjects import memory_kinds
+from byteways.answers.results.index import Index
+from byteways.questions.subjects import memory_kinds
 from tests.changed import replace
 from tests.report.run_builder import MIB
 from tests.unit.test_series import built

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from byteways.machine.model import Capabilities, Topology
 from byteways.plan.limits import limit
 from byteways.plan.ranks import layout
-from byteways.topology.model import Capabilities, Topology
 from tests.unit.planning import MEMCPY, plan, suite, two_domains
 
 

@@ -6,10 +6,10 @@ from collections import defaultdict
 
 import pytest
 
-from byteways.explain.results.index import Index
-from byteways.explain.results.variants import Variant, interface_name
-from byteways.plan.interfaces import INTERFACES
-from byteways.plan.option_set import OptionSet, OptionValue
+from byteways.answers.results.index import Index
+from byteways.answers.results.variants import Variant, interface_name
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.option_set import OptionSet, OptionValue
 from byteways.record.run_folder import RunFolder
 from scripts.unpack_examples import recorded
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.best.methods import method
-from byteways.explain.results.index import Index
+from byteways.answers.best.methods import method
+from byteways.answers.results.index import Index
+from byteways.machine.model import Topology
 from byteways.record.run_folder import RunFolder
-from byteways.topology.model import Topology
 from tests.report import sample_run
 from tests.report.run_builder import GIB, Builder
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways.aliases import ALIASES, SUITES
+from byteways.base.aliases import ALIASES, SUITES
+from byteways.cases.misplaced_words import OF_QUESTION, OF_RUN, advice, placed
 from byteways.cli.usage import _OPTIONS, _VERBS
 from byteways.plan import suite
-from byteways.plan.misplaced_words import OF_QUESTION, OF_RUN, advice, placed
 from tests.cli.called import byteways
 
 

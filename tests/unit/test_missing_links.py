@@ -6,12 +6,12 @@ from itertools import combinations
 
 import pytest
 
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import RecordedRun
-from byteways.explain.subjects.missing_links import missing_link, missing_pairs
-from byteways.simulate.library import load
-from byteways.simulate.topology import topology_of
-from byteways.topology.model import Topology
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import RecordedRun
+from byteways.machine.model import Topology
+from byteways.models.library import load
+from byteways.models.topology import topology_of
+from byteways.questions.subjects.missing_links import missing_link, missing_pairs
 from tests.changed import replace
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import mission
 import mission_rows
-from byteways.studies.reading import load
+from byteways.ext.studies.published.reading import load
 from mission_rows import ON_A_MODEL, Row
 
 #: Items of each source.

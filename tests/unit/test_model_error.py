@@ -12,8 +12,8 @@ import model_error
 import published_values as published
 import simulated_messages
 import simulated_programs
-from byteways.simulate import load
-from byteways.simulate.model import CategoryError, Fit
+from byteways.models import load
+from byteways.models.model import CategoryError, Fit
 from message_figures import Messages
 from model_error import Prediction
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.explain.results.model_error import NOT_CHECKED, categories_of, model_error
-from byteways.plan.error_categories import ERROR_CATEGORIES, error_category
-from byteways.plan.interfaces import INTERFACES
-from byteways.simulate import load
+from byteways.answers.results.model_error import NOT_CHECKED, categories_of, model_error
+from byteways.cases.error_categories import ERROR_CATEGORIES, error_category
+from byteways.cases.interfaces import INTERFACES
+from byteways.models import load
 
 FIT = {"categories": {"copies": {"values": 3, "median_error": 0.007, "p90_error": 0.02}}}
 

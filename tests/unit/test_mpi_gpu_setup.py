@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from byteways import _core
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.work.mpi_gpu_setup import MpiGpuSetup
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.work.mpi_gpu_setup import MpiGpuSetup
 
 
 class World:

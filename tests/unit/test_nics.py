@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from byteways.topology.model import Nic
-from byteways.topology.nics import SLINGSHOT, nic_class, nic_of, route_to_nic
-from byteways.topology.sysfs_writer import NicSpec
+from byteways.machine.model import Nic
+from byteways.machine.nics import SLINGSHOT, nic_class, nic_of, route_to_nic
+from byteways.machine.sysfs_writer import NicSpec
 from tests.machines import amd, synthetic
 
 

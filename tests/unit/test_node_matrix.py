@@ -6,13 +6,13 @@ import io
 import re
 from pathlib import Path
 
-from byteways.cli.node_text import print_node
-from byteways.cli.terminal import console
-from byteways.explain.best.title import results
-from byteways.explain.claims.finding import Finding
-from byteways.explain.findings import findings
-from byteways.explain.node_matrix import NodeMatrix, node_matrix
-from byteways.explain.results.index import Index
+from byteways.answers.best.title import results
+from byteways.answers.claims.finding import Finding
+from byteways.answers.results.index import Index
+from byteways.console.node_text import print_node
+from byteways.console.terminal import console
+from byteways.questions.findings import findings
+from byteways.questions.node_matrix import NodeMatrix, node_matrix
 from byteways.record.run_folder import RunFolder
 from tests.changed import replace
 from tests.report import rank_runs, sample_run

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from byteways.base.errors import BytewaysError
 from byteways.cli import topo as view
-from byteways.errors import BytewaysError
-from byteways.simulate import load, names
-from byteways.topology.capacity import links_between, memory_of
-from byteways.topology.model import Topology
-from byteways.topology.nominal import NOMINAL_MACHINES, NOMINAL_PEAKS, nominal_mark, nominal_topology
-from byteways.topology.routes import route
+from byteways.machine.capacity import links_between, memory_of
+from byteways.machine.model import Topology
+from byteways.machine.nominal import NOMINAL_MACHINES, NOMINAL_PEAKS, nominal_mark, nominal_topology
+from byteways.machine.routes import route
+from byteways.models import load, names
 from tests.cli.called import main
 
 

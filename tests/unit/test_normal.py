@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 import learn_normal
-from byteways.errors import BytewaysError
-from byteways.explain.checks.check import Check, CheckQuestion, checked
-from byteways.explain.checks.learning import learned
-from byteways.explain.checks.normal import Normal, read_normal
-from byteways.explain.checks.normal_reference import against_normal
-from byteways.explain.checks.verdict import FAIL, HIGH, MISSING, NOT_DECIDED, PASS, UNKNOWN, Bounds, Judged
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import WHY_NOT_RANKED
-from byteways.explain.two_runs.setting import METHOD_CHANGES, setting_of, since
-from byteways.plan.reasons import OUT_OF_TIME
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import WHY_NOT_RANKED
+from byteways.base.errors import BytewaysError
+from byteways.cases.reasons import OUT_OF_TIME
 from byteways.record.run_folder import RunFolder
+from byteways.verdicts.checks.check import Check, CheckQuestion, checked
+from byteways.verdicts.checks.learning import learned
+from byteways.verdicts.checks.normal import Normal, read_normal
+from byteways.verdicts.checks.normal_reference import against_normal
+from byteways.verdicts.checks.verdict import FAIL, HIGH, MISSING, NOT_DECIDED, PASS, UNKNOWN, Bounds, Judged
+from byteways.verdicts.two_runs.setting import METHOD_CHANGES, setting_of, since
 from equal_runs import slower
 from tests.changed import replace
 from tests.report import sample_run
@@ -332,7 +332,7 @@ def test_damaged_files(tmp_path: Path, text: str, cause: str) -> None:
 
 def test_the_shipped_file_is_current() -> None:
     """Catches recorded runs or published values that were added, or read otherwise, and a file of before."""
-    shipped = (ROOT / "src/byteways/explain/checks/normal.json").read_text(encoding="utf-8")
+    shipped = (ROOT / "src/byteways/verdicts/checks/normal.json").read_text(encoding="utf-8")
     assert learn_normal.text() == shipped, "run .venv/bin/python scripts/learn_normal.py"
 
 

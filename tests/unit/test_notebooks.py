@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from byteways.cli.screens import Notebook, Status
+from byteways.console.screens import Notebook, Status
 from tests.lazily import Lazily
 from tests.unit.test_docs import ROOT, anchors
 from unpack_examples import unpack

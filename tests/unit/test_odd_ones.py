@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from byteways.doctor.devices import check_outliers
-from byteways.topology import nccl_xml
-from byteways.topology.discovery import discover
-from byteways.topology.model import Device, Link, Topology
-from byteways.topology.outliers import outliers
+from byteways.machine import nccl_xml
+from byteways.machine.discovery import discover
+from byteways.machine.model import Device, Link, Topology
+from byteways.machine.outliers import outliers
+from byteways.measuring.doctor.devices import check_outliers
 from tests.machines import amd, synthetic
 
 

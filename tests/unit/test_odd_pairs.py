@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.claims.importance import Priority
-from byteways.explain.findings import findings
+from byteways.answers.claims.importance import Priority
+from byteways.machine.routes import route
+from byteways.questions.findings import findings
 from byteways.record.run_folder import RunFolder
-from byteways.topology.routes import route
 from tests.report import sample_run
 from tests.unit import machines
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 import one_answer
-from byteways.explain.best.best_interfaces import BestMap, best_map
-from byteways.explain.results.index import Index
+from byteways.answers.best.best_interfaces import BestMap, best_map
+from byteways.answers.results.index import Index
 from byteways.record.run_folder import RunFolder
 from scripts.unpack_examples import recorded
 

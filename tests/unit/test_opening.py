@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.machine.nvml import Nvml
+from byteways.measuring.conduct import opening, probe
+from byteways.measuring.conduct.opening import open_machine, topology_of
+from byteways.measuring.conduct.probe import LIST, PROBE_TIMEOUT_S, Probe, lost_probe, probe_with
+from byteways.measuring.conduct.process import WorkerLost
 from byteways.plan.probe_scope import ProbeScope
-from byteways.run.conduct import opening, probe
-from byteways.run.conduct.opening import open_machine, topology_of
-from byteways.run.conduct.probe import LIST, PROBE_TIMEOUT_S, Probe, lost_probe, probe_with
-from byteways.run.conduct.process import WorkerLost
-from byteways.topology.nvml import Nvml
 from tests.unit import machines
 
 CAPABILITIES = machines.two_cores()[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.plan.option_set import NO_OPTIONS, OptionSet
+from byteways.cases.option_set import NO_OPTIONS, OptionSet
 
 
 def test_the_order_of_names_says_nothing() -> None:

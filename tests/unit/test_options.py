@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.plan import options
-from byteways.plan.options import Option, Span
+from byteways.cases import options
+from byteways.cases.options import Option, Span
 
 SPANS = {
     "batch": (1, 2**20),

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.work.health import HealthMonitor
+from byteways.measuring.work.outcome import misplaced, on_other_pages, outcome_of
+from byteways.measuring.work.outcome_fields import Outcome
 from byteways.record.evidence import EvidenceFields
-from byteways.run.work.health import HealthMonitor
-from byteways.run.work.outcome import misplaced, on_other_pages, outcome_of
-from byteways.run.work.outcome_fields import Outcome
 
 HOST = "cpu0:pageable"
 #: What the core notes of most interfaces.

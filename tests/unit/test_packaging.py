@@ -102,7 +102,7 @@ def test_wheel_has_everything(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     assert package_files() <= names
-    assert {"byteways/py.typed", "byteways/_core.pyi", "byteways/suites/quick.toml"} <= names
+    assert {"byteways/py.typed", "byteways/_core.pyi", "byteways/plan/suites/quick.toml"} <= names
     assert [name for name in names if name.startswith("byteways/_core.") and name.endswith(".so")]
     assert {SIMULATOR, *COPY_LIBRARY, *SHIMS, *COLLECTORS, *PRELOADED, *EMPTY} <= names
     assert [name for name in names if name.endswith("licenses/LICENSE")]
@@ -162,7 +162,7 @@ def test_installed_wheel_works(fresh: Path, tmp_path: Path) -> None:
     assert "Simulated" in run(fresh / "byteways", *simulated, cwd=tmp_path, path=str(fresh))
     assert (tmp_path / "R" / "report.html").exists()
     shutil.rmtree(tmp_path / "R")
-    run(fresh / "python", "-m", "byteways.record.schema", tmp_path, cwd=tmp_path)
+    run(fresh / "python", "-m", "byteways.cli.schema", tmp_path, cwd=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "machine.schema.json",
         "record.schema.json",

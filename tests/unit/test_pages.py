@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.display.topic import Topic
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects.pages import ON_DEMAND, PREFETCH, ZERO_COPY, way_of
-from byteways.explain.topics import topics
-from byteways.plan.reasons import PAGES_LAND_ELSEWHERE
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import cells
+from byteways.cases.reasons import PAGES_LAND_ELSEWHERE
+from byteways.questions.display.topic import Topic
+from byteways.questions.findings import findings
+from byteways.questions.subjects.pages import ON_DEMAND, PREFETCH, ZERO_COPY, way_of
+from byteways.questions.topics import topics
 from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.machine.capacity import maximum_flow
+from byteways.machine.model import Device, Link, Topology
+from byteways.machine.routes import route
 from byteways.plan.peaks import peak
-from byteways.topology.capacity import maximum_flow
-from byteways.topology.model import Device, Link, Topology
-from byteways.topology.routes import route
 
 PCIE5 = 63.015384615384615e9
 NVLINK = 450e9

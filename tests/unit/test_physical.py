@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
 from byteways.plan.limits import excess_of_pages
-from byteways.record.physical import judged, with_caches
+from byteways.plan.physical import judged, with_caches
 from tests.changed import replace
 from tests.report.few_records import flow, record
 from tests.unit import machines

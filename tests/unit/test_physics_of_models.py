@@ -9,11 +9,11 @@ from functools import cache, partial
 import pytest
 
 from assumed_numbers import Machine
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.shared.request import CaseRequest
+from byteways.models import load, names
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
-from byteways.run.shared.request import CaseRequest
-from byteways.simulate import load, names
 from scripts.unpack_examples import recorded
 from tests.native.simulated import apart
 from tests.unit.test_assumed_numbers import request

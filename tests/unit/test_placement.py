@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.claims.claim import TIE, TRAILS
-from byteways.explain.results.index import Index
-from byteways.explain.subjects.placement import placement
+from byteways.answers.claims.claim import TIE, TRAILS
+from byteways.answers.results.index import Index
+from byteways.measuring.conduct.interruption import Interruption
+from byteways.measuring.conduct.measure_from_python import Quiet, measure_from_python
+from byteways.measuring.conduct.simulation import simulation_of
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.suite import load
-from byteways.run.conduct.interruption import Interruption
-from byteways.run.conduct.measure_from_python import Quiet, measure_from_python
-from byteways.run.conduct.simulation import simulation_of
-from byteways.run.shared.options import RunOptions
+from byteways.questions.subjects.placement import placement
 
 
 def run_of(folder: Path, only: str, *faults: str) -> Index:

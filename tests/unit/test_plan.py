@@ -9,22 +9,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from byteways.errors import BytewaysError
-from byteways.plan.case import OF_ALL_RANKS, PATTERNS, Buffer, Case, Flow
-from byteways.plan.folding import folded
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import OF_ALL_RANKS, PATTERNS, Buffer, Case, Flow
+from byteways.cases.folding import folded
+from byteways.cases.memory import MEMORIES
+from byteways.machine.model import Topology
 from byteways.plan.footprint import (
     buffer_bytes,
     buffers,
     flow_buffer_bytes,
 )
-from byteways.plan.memory import MEMORIES
 from byteways.plan.sweep import expand
-from byteways.topology.model import Topology
 from tests.unit.planning import EVERY, MIB, PAIRS, h200x4, plan, suite, two_cores
 
 
 def link_class(topology: Topology) -> Any:
-    from byteways.topology.routes import link_class
+    from byteways.machine.routes import link_class
 
     return lambda a, b: link_class(topology, a, b)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
 from tests.unit import machines

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byteways.errors import BytewaysError
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
+from byteways.measuring.conduct import plan_file
 from byteways.plan.planner import Plan
 from byteways.plan.suite import load
 from byteways.record.run_folder import PLAN
-from byteways.run.conduct import plan_file
 
 SUITE = load("quick")
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.errors import BytewaysError, ExitStatus
-from byteways.plan.case import Case, PlannedCase
+from byteways.base.errors import BytewaysError, ExitStatus
+from byteways.cases.case import Case, PlannedCase
+from byteways.cases.interfaces import INTERFACES, OPTIONS
 from byteways.plan.filter_keys import KEYS
 from byteways.plan.filters import only_filter, sizes_filter
-from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.suite import load
 from tests.unit import machines
 from tests.unit.planning import plan

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
 from tests.unit.legality import APU, FRONTIER, H200X4, NO_PEER, TWO_CORES, Machine, case, reason
 
 

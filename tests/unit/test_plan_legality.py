@@ -11,12 +11,12 @@ from dataclasses import replace
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import MEMORIES, OWNERS
+from byteways.machine.model import PLAIN_COPY, Capabilities, Offer
 from byteways.plan.footprint import buffers, footprint
-from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import REACH_TABLE, Reach, interface_offer, memory_offer, refusal
-from byteways.plan.memory import MEMORIES, OWNERS
-from byteways.topology.model import PLAIN_COPY, Capabilities, Offer
 from tests.unit.legality import (
     APU,
     COHERENT,

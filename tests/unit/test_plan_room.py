@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from byteways.plan.case import Buffer, Case
+from byteways.cases.case import Buffer, Case
+from byteways.machine.model import Capabilities, Offer
 from byteways.plan.legality import refusal
 from byteways.plan.suite import load
-from byteways.topology.model import Capabilities, Offer
 from tests.unit import machines
 from tests.unit.legality import APU, GIB, H200X4, TWO_CORES, TWO_DOMAINS, Machine, case, reason
 from tests.unit.planning import plan

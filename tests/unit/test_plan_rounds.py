@@ -6,12 +6,12 @@ import dataclasses
 
 import pytest
 
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.interfaces import INTERFACES
+from byteways.machine.model import Capabilities, Topology
 from byteways.plan.budget import BudgetCase
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.interfaces import INTERFACES
 from byteways.plan.planner import _round
 from byteways.plan.suite import Suite, load, parse
-from byteways.topology.model import Capabilities, Topology
 from tests.unit import machines
 from tests.unit.planning import plan
 

@@ -7,12 +7,12 @@ from functools import cache
 
 import pytest
 
-from byteways.plan.block_layout import moves_blocks
-from byteways.plan.case import OF_ALL_RANKS, PATTERNS
+from byteways.cases.block_layout import moves_blocks
+from byteways.cases.case import OF_ALL_RANKS, PATTERNS
+from byteways.cases.reasons import OUT_OF_TIME
+from byteways.machine.routes import link_class
 from byteways.plan.planner import Plan, make_plan
-from byteways.plan.reasons import OUT_OF_TIME
 from byteways.plan.suite import load
-from byteways.topology.routes import link_class
 from tests.unit import machines
 from tests.unit.planning import EVERY, eight, frontier
 

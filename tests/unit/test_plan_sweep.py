@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.plan.case import Case
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Case
+from byteways.machine.model import Topology
+from byteways.machine.routes import link_class
 from byteways.plan.suite import parse
 from byteways.plan.sweep import Expansion, expand
-from byteways.topology.model import Topology
-from byteways.topology.routes import link_class
 from tests.unit import machines
 
 TWO_CORES: Topology = machines.two_cores()[0]

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.checks.check import Check
-from byteways.explain.checks.verdict import FAIL, HIGH, MISSING, NOT_DECIDED, PASS, UNKNOWN
-from byteways.explain.checks.wording_check import details, sentence
-from byteways.explain.claims.compare import LEAST_LEAD, least_change
-from byteways.explain.two_runs.pooled import PooledChange, pooled_speed
-from byteways.explain.two_runs.wording_comparison import Condition, between, losses_found, pooled
+from byteways.answers.claims.compare import LEAST_LEAD, least_change
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.slurm import drain_line
+from byteways.verdicts.checks.check import Check
+from byteways.verdicts.checks.verdict import FAIL, HIGH, MISSING, NOT_DECIDED, PASS, UNKNOWN
+from byteways.verdicts.checks.wording_check import details, sentence
+from byteways.verdicts.two_runs.pooled import PooledChange, pooled_speed
+from byteways.verdicts.two_runs.wording_comparison import Condition, between, losses_found, pooled
 from tests.report.run_builder import Builder
 from tests.unit.test_checks import PEER, against, verdicts
 from tests.unit.test_comparison import compared, pairs_run

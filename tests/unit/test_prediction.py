@@ -11,8 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.explain.bottlenecks.bottlenecks import explanations
-from byteways.explain.bottlenecks.prediction import (
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import cells
+from byteways.cases.case import Buffer, Flow
+from byteways.machine.capacity import maximum_flow
+from byteways.questions.bottlenecks.bottlenecks import explanations
+from byteways.questions.bottlenecks.prediction import (
     LEAST_TOGETHER,
     Predictions,
     _rates,
@@ -20,13 +24,9 @@ from byteways.explain.bottlenecks.prediction import (
     even_shares,
     predictions,
 )
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects import contention as together
-from byteways.plan.case import Buffer, Flow
+from byteways.questions.findings import findings
+from byteways.questions.subjects import contention as together
 from byteways.record.run_folder import RunFolder
-from byteways.topology.capacity import maximum_flow
 from tests.report import sample_run
 
 GPUS = [f"gpu{index}" for index in range(4)]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.private_folder import PREFIX, PrivateFolder, private_folder
+from byteways.base.private_folder import PREFIX, PrivateFolder, private_folder
 
 
 def folders(base: Path) -> list[str]:
@@ -22,7 +22,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     """Would catch /tmp filling up with folders of killed runs, and one removed that is still in use."""
     program = (
         "import os, sys; from pathlib import Path;"
-        "from byteways.private_folder import PrivateFolder;"
+        "from byteways.base.private_folder import PrivateFolder;"
         "folder = PrivateFolder(Path(sys.argv[1])); (folder.path / 'socket').write_text('');"
         "os.kill(os.getpid(), 9)"
     )
@@ -75,7 +75,7 @@ def test_removed_by_another_process_at_once(tmp_path: Path, monkeypatch: pytest.
 def test_signals_remove_the_folder(tmp_path: Path, number: int) -> None:
     """Would catch a folder that a batch system's SIGTERM leaves, or a process that survives its signal."""
     program = (
-        "import os, sys; from byteways.private_folder import private_folder\n"
+        "import os, sys; from byteways.base.private_folder import private_folder\n"
         f"with private_folder() as folder: (folder / 'sys').mkdir(); os.kill(os.getpid(), {int(number)})"
     )
     ended = subprocess.run([sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)})
@@ -85,7 +85,7 @@ def test_signals_remove_the_folder(tmp_path: Path, number: int) -> None:
 def test_a_forked_child_that_is_ended_leaves_the_folder(tmp_path: Path) -> None:
     """Would catch a worker that takes the folder of its parent with it."""
     program = (
-        "import os\nfrom byteways.private_folder import private_folder\n"
+        "import os\nfrom byteways.base.private_folder import private_folder\n"
         "with private_folder() as folder:\n"
         "    child = os.fork()\n"
         "    if child == 0: os.kill(os.getpid(), 15)\n"

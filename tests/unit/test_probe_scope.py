@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.plan.interfaces import INTERFACES
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.question import question
 from byteways.plan.probe_scope import scope_of
-from byteways.plan.question import question
 from byteways.plan.question_suite import suite_of
 from byteways.plan.suite import load, parse
 from byteways.plan.suite_types import Suite

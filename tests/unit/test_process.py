@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.private_folder import private_folder
-from byteways.run.conduct import process
-from byteways.run.conduct.process import (
+from byteways.base.errors import BytewaysError
+from byteways.base.private_folder import private_folder
+from byteways.measuring.conduct import process
+from byteways.measuring.conduct.process import (
     SOCKET_PATH_LIMIT,
     WorkerLost,
     _shortened,
@@ -23,7 +23,7 @@ from byteways.run.conduct.process import (
     out_of_memory_kills,
     process_state,
 )
-from byteways.run.shared.exit_status import describe_exit
+from byteways.measuring.shared.exit_status import describe_exit
 
 
 @pytest.mark.parametrize(

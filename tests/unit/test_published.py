@@ -7,18 +7,18 @@ import hashlib
 import pytest
 
 import published_values as published
-from byteways.explain.audit.expected import References
-from byteways.explain.audit.verdict import FROM_PUBLISHED
-from byteways.explain.checks.normal import read_normal
-from byteways.imported.cases import cases_of
-from byteways.imported.nccl_tests import PROGRAMS
-from byteways.plan.case import Buffer
-from byteways.plan.collective_counts import bus_factor
-from byteways.plan.memory import MEMORIES
-from byteways.studies import split
-from byteways.studies.values import STATISTICS
-from byteways.topology.capacity import links_between
-from byteways.topology.nominal import nominal_topology
+from byteways.cases.case import Buffer
+from byteways.cases.collective_counts import bus_factor
+from byteways.cases.memory import MEMORIES
+from byteways.ext.audit.imported.cases import cases_of
+from byteways.ext.audit.imported.nccl_tests import PROGRAMS
+from byteways.ext.audit.judging.expected import References
+from byteways.ext.audit.judging.verdict import FROM_PUBLISHED
+from byteways.ext.studies.published import split
+from byteways.ext.studies.published.values import STATISTICS
+from byteways.machine.capacity import links_between
+from byteways.machine.nominal import nominal_topology
+from byteways.verdicts.checks.normal import read_normal
 from simulated_programs import BETWEEN_RANKS
 
 #: Memory kinds that the sources use and that `plan.case` may not name yet.

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.explain.best.answers import Answer, answers
-from byteways.explain.best.placement import Placement
-from byteways.explain.claims.claim import LEADS
-from byteways.plan.question import Question, question
+from byteways.answers.best.answers import Answer, answers
+from byteways.answers.best.placement import Placement
+from byteways.answers.claims.claim import LEADS
+from byteways.base.errors import BytewaysError
+from byteways.cases.question import Question, question
 from byteways.record.run_folder import RunFolder
 from scripts.unpack_examples import recorded
 from tests.changed import replace

@@ -9,11 +9,11 @@ from importlib import resources
 
 import pytest
 
+from byteways.ext.studies.published import names
+from byteways.ext.studies.published.claim_file import bare, digest
+from byteways.ext.studies.published.reading import load
+from byteways.ext.studies.published.study import PublishedClaim
 from byteways.record.simulation_mark import SIMULATED
-from byteways.studies import names
-from byteways.studies.claim_file import bare, digest
-from byteways.studies.reading import load
-from byteways.studies.study import PublishedClaim
 
 STUDIES = names()
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -21,7 +21,7 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 def checked() -> dict[str, set[str]]:
     """Digests of the quotations that were found in the sources, by study."""
-    text = (resources.files("byteways.studies") / "quotations.csv").read_text(encoding="utf-8")
+    text = (resources.files("byteways.ext.studies.published") / "quotations.csv").read_text(encoding="utf-8")
     found: dict[str, set[str]] = {}
     for row in csv.DictReader(text.splitlines()):
         found.setdefault(row["study"], set()).add(row["sha256"])

@@ -14,20 +14,19 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.plan.ranks import layout
-from byteways.record.blame import FailureBlame
-from byteways.run.conduct import rank_faults
-from byteways.run.conduct.process import WorkerLost, WorkerProcess, process_state
-from byteways.run.conduct.rank_checks import (
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
+from byteways.machine.model import Topology
+from byteways.measuring.conduct import rank_faults
+from byteways.measuring.conduct.process import WorkerLost, WorkerProcess, process_state
+from byteways.measuring.conduct.rank_checks import (
     CheckedRanks,
     check_ranks,
     doubts_about_ranks,
     gpus_of_ranks,
     wrong_places,
 )
-from byteways.run.conduct.rank_faults import (
+from byteways.measuring.conduct.rank_faults import (
     DEVICE_FIELD,
     EXECUTOR_FIELD,
     ProcessFault,
@@ -37,10 +36,11 @@ from byteways.run.conduct.rank_faults import (
     culprits_of,
     with_place,
 )
-from byteways.run.shared.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
-from byteways.run.shared.rank_places import local_name, own_place
-from byteways.run.work.local_ranks import first_ended
-from byteways.topology.model import Topology
+from byteways.measuring.shared.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
+from byteways.measuring.shared.rank_places import local_name, own_place
+from byteways.measuring.work.local_ranks import first_ended
+from byteways.plan.ranks import layout
+from byteways.record.blame import FailureBlame
 from tests.unit.test_ranks import host
 
 HERE = os.uname().nodename
@@ -226,7 +226,7 @@ def test_the_line_of_a_dry_run_is_the_one_that_starts_the_ranks() -> None:
     few, many = Job(launcher, 1), Job(launcher, 4096)
     assert few.line().startswith("A='x y' B=1 'mpi exec' -n 1 ")
     assert many.line().startswith("A='x y' B=1 C=2 'mpi exec' -n 4096 --more ")
-    assert few.line().endswith("byteways.run.work.rank_worker --ranks 1")
+    assert few.line().endswith("byteways.measuring.work.rank_worker --ranks 1")
     assert shlex.split(few.line())[2:] == few.command()[few.command().index("--") + 1 :]
 
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.shared.launchers import Job, Launcher, job_for
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.ranks import layout, order_mistake, twins_of
 from byteways.plan.suite import parse
-from byteways.run.shared.launchers import Job, Launcher, job_for
-from byteways.run.shared.options import RunOptions
 from tests.unit.test_ranks import host
 
 GPUS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nsize = "1MiB"\n'

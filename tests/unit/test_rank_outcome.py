@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.work.outcome import outcome_of
+from byteways.measuring.work.simulated_ranks import NO_LL128, SimulatedRanks, _without_effect
 from byteways.record.record import RECORD_FIELDS
-from byteways.run.work.outcome import outcome_of
-from byteways.run.work.simulated_ranks import NO_LL128, SimulatedRanks, _without_effect
 from tests.asked import asked
 from tests.unit.test_outcome import measurement
 

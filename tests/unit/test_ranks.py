@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.collective_counts import bus_factor
-from byteways.plan.osu import is_osu, loop_of, osu_bytes, program_of
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.collective_counts import bus_factor
+from byteways.cases.osu import is_osu, loop_of, osu_bytes, program_of
+from byteways.machine.model import Capabilities, Device, Offer, Topology
+from byteways.measuring.conduct.process import process_state
+from byteways.measuring.conduct.rank_faults import blamed
+from byteways.measuring.shared.launchers import Job, Launcher, find_launcher
+from byteways.measuring.work.rank_ends import own_ends
+from byteways.measuring.work.rank_worker import wrong_with
 from byteways.plan.planner import make_plan
 from byteways.plan.ranks import default_ranks, layout, oversubscribed
 from byteways.plan.suite import parse
-from byteways.run.conduct.process import process_state
-from byteways.run.conduct.rank_faults import blamed
-from byteways.run.shared.launchers import Job, Launcher, find_launcher
-from byteways.run.work.rank_ends import own_ends
-from byteways.run.work.rank_worker import wrong_with
-from byteways.topology.model import Capabilities, Device, Offer, Topology
 
 YES = Offer(True)
 MEMORY = {"pageable": YES}

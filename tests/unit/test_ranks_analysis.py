@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from byteways.answers.results.case_names import describe
+from byteways.answers.results.index import Index
+from byteways.cases.case import Case
 from byteways.cli.progress import describe as progress_of
-from byteways.explain.results.case_names import describe
-from byteways.explain.results.index import Index
-from byteways.explain.subjects import messages, rank_memories, rank_pairs
-from byteways.explain.tables import tables
-from byteways.explain.topics import topics
-from byteways.plan.case import Case
+from byteways.questions.subjects import messages, rank_memories, rank_pairs
+from byteways.questions.tables import tables
+from byteways.questions.topics import topics
 from byteways.record.run_folder import RunFolder
 from byteways.report.page import from_run
 from byteways.report.render import render

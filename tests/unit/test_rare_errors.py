@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.explain.studies import fitting
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.base.errors import BytewaysError
+from byteways.base.toml_files import read_toml
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.ext.studies.comparison import fitting
+from byteways.measuring.conduct import process
+from byteways.measuring.conduct.process import WorkerLost, WorkerProcess
+from byteways.measuring.shared.protocol import Channel, ConnectionClosed
+from byteways.measuring.work import exporter, rank_measuring, rank_worker, simulated_ranks
+from byteways.measuring.work.answer import WorkerAnswer
+from byteways.measuring.work.rank_worker import RankChannel, RankWorker
 from byteways.plan.suite import parse
-from byteways.plan.toml_files import read_toml
 from byteways.record import manifest, samples
 from byteways.record.samples import SamplesFile
-from byteways.run.conduct import process
-from byteways.run.conduct.process import WorkerLost, WorkerProcess
-from byteways.run.shared.protocol import Channel, ConnectionClosed
-from byteways.run.work import exporter, rank_measuring, rank_worker, simulated_ranks
-from byteways.run.work.answer import WorkerAnswer
-from byteways.run.work.rank_worker import RankChannel, RankWorker
 from tests.asked import asked
 
 

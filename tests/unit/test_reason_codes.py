@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from byteways.cases.reasons import MEANINGS, OUT_OF_TIME, PAGES_LAND_ELSEWHERE
+from byteways.machine.model import Offer
+from byteways.measuring.conduct import plan_file
 from byteways.plan.legality import RULES, broken_rule
 from byteways.plan.planner import make_plan
-from byteways.plan.reasons import MEANINGS, OUT_OF_TIME, PAGES_LAND_ELSEWHERE
-from byteways.run.conduct import plan_file
-from byteways.topology.model import Offer
 from tests.unit.legality import H200X4, TWO_DOMAINS, case
 from tests.unit.planning import PAIRS, h200x4, suite
 

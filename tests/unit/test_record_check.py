@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import force_setattr
 
-from byteways.plan.case import Case
+from byteways.cases.case import Case
 from byteways.record.record import Record
 from byteways.record.record_check import Checker, wrong
 from byteways.record.record_parts import wrong_part

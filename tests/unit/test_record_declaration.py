@@ -12,11 +12,11 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import byteways
 from byteways import _core
-from byteways.plan.case import IDENTITY_FIELDS, Case
+from byteways.cases.case import IDENTITY_FIELDS, Case
+from byteways.measuring.work.outcome_fields import Outcome
 from byteways.record import columns
 from byteways.record.record import DEFINITION_FIELDS, RECORD_FIELDS, Record
 from byteways.record.record_parts import TYPES_OF_PARTS
-from byteways.run.work.outcome_fields import Outcome
 
 ROOT = Path(__file__).parents[2]
 STUB = ast.parse((Path(byteways.__file__).parent / "_core.pyi").read_text("utf-8"))

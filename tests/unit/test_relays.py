@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.explain.findings import findings
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects.routes import gains, route_tables
-from byteways.plan.case import Case, Flow
+from byteways.answers.results.summary import cells
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Case, Flow
+from byteways.cases.relays import Paths, paths_of
 from byteways.plan.footprint import footprint
 from byteways.plan.legality import refusal
 from byteways.plan.peaks import peak
-from byteways.plan.relays import Paths, paths_of
 from byteways.plan.suite import parse
+from byteways.questions.findings import findings
+from byteways.questions.subjects.routes import gains, route_tables
 from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 from tests.unit import machines

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.results.repeatability import (
+from byteways.answers.results.repeatability import (
     Rounds,
     Spread,
     _digamma,
@@ -20,7 +20,7 @@ from byteways.explain.results.repeatability import (
     spreads,
     student,
 )
-from byteways.explain.results.summary import Result
+from byteways.answers.results.summary import Result
 
 
 @pytest.mark.parametrize(

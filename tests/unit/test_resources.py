@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.bottlenecks.resources import Resource, _gpus, _memories, resources
-from byteways.plan.case import Buffer, Flow
+from byteways.cases.case import Buffer, Flow
+from byteways.questions.bottlenecks.resources import Resource, _gpus, _memories, resources
 from tests.unit import machines
 from tests.unit.test_prediction import host_machine, predicted
 

@@ -12,18 +12,19 @@ from rooms import BY_NAME, CORE, ROOMS, Room
 from tests.unit.test_import_cycles import MODULES, imports, needed
 
 FILES = rooms.files()
-#: Programs that measure; `byteways.run.hosts.worker` is started on each host.
-WORKERS = ["byteways.run.hosts.worker"] + [
+#: Programs that measure; `byteways.measuring.hosts.worker` is started on each host.
+WORKERS = ["byteways.measuring.hosts.worker"] + [
     name
     for name, file in MODULES.items()
-    if name.startswith("byteways.run.work.") and '__name__ == "__main__"' in file.read_text(encoding="utf-8")
+    if name.startswith("byteways.measuring.work.")
+    and '__name__ == "__main__"' in file.read_text(encoding="utf-8")
 ]
 #: What a worker never loads.
 ABOVE_WORKERS = (
-    "byteways.run.conduct",
-    "byteways.explain",
+    "byteways.measuring.conduct",
+    "byteways.questions",
     "byteways.report",
-    "byteways.doctor",
+    "byteways.measuring.doctor",
     "byteways.cli",
 )
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.best.best_interfaces import best_map
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects.rows import rivals, topic
-from byteways.plan.case import Case, Flow
+from byteways.answers.best.best_interfaces import best_map
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import cells
+from byteways.cases.case import Case, Flow
+from byteways.cases.pieces import pieces_of
+from byteways.cases.pitched_rows import PitchedRows
 from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.legality import refusal
-from byteways.plan.pieces import pieces_of
-from byteways.plan.pitched_rows import PitchedRows
+from byteways.questions.findings import findings
+from byteways.questions.subjects.rows import rivals, topic
 from byteways.record.run_folder import RunFolder
 from tests.report import sample_run
 from tests.unit import machines

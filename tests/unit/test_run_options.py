@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from byteways.measuring.conduct.execution import repetition_of
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.suite import load
-from byteways.run.conduct.execution import repetition_of
-from byteways.run.shared.options import RunOptions
 
 
 def test_the_first_unknown_option_is_told() -> None:

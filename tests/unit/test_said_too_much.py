@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.explain.best.headline import Lead
-from byteways.explain.best.ranking import rank
-from byteways.explain.best.wording_answers import answer, doubt
-from byteways.explain.best.wording_rankings import NO_LEAD_OVER, better_way, margin, named_way
-from byteways.explain.claims.claim import TIE
-from byteways.explain.claims.compare import compare
-from byteways.explain.claims.finding import Finding, finding
-from byteways.explain.claims.importance import Priority
-from byteways.explain.claims.wording import (
+from byteways.answers.best.headline import Lead
+from byteways.answers.best.ranking import rank
+from byteways.answers.best.wording_answers import answer, doubt
+from byteways.answers.best.wording_rankings import NO_LEAD_OVER, better_way, margin, named_way
+from byteways.answers.claims.claim import TIE
+from byteways.answers.claims.compare import compare
+from byteways.answers.claims.finding import Finding, finding
+from byteways.answers.claims.importance import Priority
+from byteways.answers.claims.wording import (
     alike,
     difference_text,
     no_difference,
     ratio_between,
     tie,
 )
-from byteways.explain.findings import disambiguate_titles
-from byteways.explain.results.summary import Result, cells, pool
-from byteways.explain.subjects.odd_pairs import groups_of
+from byteways.answers.results.summary import Result, cells, pool
+from byteways.questions.findings import disambiguate_titles
+from byteways.questions.subjects.odd_pairs import groups_of
 from byteways.record.record import Record
 from tests.changed import replace
 from tests.report.few_records import GB, GIB, flow, in_rounds, record

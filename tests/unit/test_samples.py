@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
 from byteways.record import samples as samples_module
 from byteways.record.samples import Samples, SamplesFile, encode, of_outcome
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects import saturation
-from byteways.explain.subjects import saturation as topic_of
-from byteways.explain.subjects.saturation import Saturation, saturations
-from byteways.explain.tables import tables
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import cells
+from byteways.questions.findings import findings
+from byteways.questions.subjects import saturation
+from byteways.questions.subjects import saturation as topic_of
+from byteways.questions.subjects.saturation import Saturation, saturations
+from byteways.questions.tables import tables
 from byteways.record.run_folder import RunFolder
 from tests.report.run_builder import MIB, Builder, topology
 

@@ -12,9 +12,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from byteways.record import manifest, schema
+from byteways.cli import schema
+from byteways.machine.model import Capabilities, Offer
+from byteways.record import manifest
 from byteways.record.samples import Samples
-from byteways.topology.model import Capabilities, Offer
 from tests.report import sample_run
 
 SCHEMAS = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
@@ -112,6 +113,6 @@ def test_write(tmp_path: Path) -> None:
 def test_the_module_writes_every_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches the command of the documentation that writes nothing, or elsewhere."""
     monkeypatch.setattr(sys, "argv", ["schema", str(tmp_path), str(tmp_path / "nowhere")])
-    monkeypatch.delitem(sys.modules, "byteways.record.schema")
-    runpy.run_module("byteways.record.schema", run_name="__main__")
+    monkeypatch.delitem(sys.modules, "byteways.cli.schema")
+    runpy.run_module("byteways.cli.schema", run_name="__main__")
     assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} == schema.texts()

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects import series
-from byteways.explain.subjects.series import changes
-from byteways.explain.topics import topics
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import cells
+from byteways.base.units import format_duration, parse_duration
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
+from byteways.measuring.conduct.execution import Repetition, repetition_of
+from byteways.measuring.shared.options import RunOptions
+from byteways.questions.findings import findings
+from byteways.questions.subjects import series
+from byteways.questions.subjects.series import changes
+from byteways.questions.topics import topics
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.execution import Repetition, repetition_of
-from byteways.run.shared.options import RunOptions
-from byteways.units import format_duration, parse_duration
 from tests.changed import replace
 from tests.report import run_builder, sample_run
 from tests.report.run_builder import Builder

@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
+from byteways.answers.best.open_comparisons import is_open, open_cases, open_comparisons, what_is_open
+from byteways.answers.claims.claim import LEADS, TIE
+from byteways.answers.results.index import Index
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.cli.measure_and_report import settled_text
-from byteways.explain.best.open_comparisons import is_open, open_cases, open_comparisons, what_is_open
-from byteways.explain.claims.claim import LEADS, TIE
-from byteways.explain.results.index import Index
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.measuring.conduct.interruption import Interruption
+from byteways.measuring.conduct.measure_from_python import Quiet, measure_from_python
+from byteways.measuring.conduct.settling import LEAST_FURTHER_S, MOST_MEASUREMENTS, Settling, settling
+from byteways.measuring.conduct.simulation import simulation_of
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.suite import load
 from byteways.plan.suite_types import MOST_ROUNDS
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.interruption import Interruption
-from byteways.run.conduct.measure_from_python import Quiet, measure_from_python
-from byteways.run.conduct.settling import LEAST_FURTHER_S, MOST_MEASUREMENTS, Settling, settling
-from byteways.run.conduct.simulation import simulation_of
-from byteways.run.shared.options import RunOptions
 from tests.changed import replace
 from tests.report import sample_run
 

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from byteways.cli.show_tables import parts, print_table
+from byteways.console.show_tables import parts, print_table
 
 HEADINGS = ("from", *(f"gpu{index}" for index in range(8)))
 ROWS = [(f"gpu{row}", *("1234.5*" for _ in range(8))) for row in range(8)]

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from msgspec import structs, to_builtins
 
-from byteways.errors import BytewaysError
-from byteways.run.conduct.simulation import (
+from byteways.base.errors import BytewaysError
+from byteways.measuring.conduct.simulation import (
     Simulation,
     recorded_simulation,
     simulation_changes,
     simulation_of,
 )
-from byteways.simulate import library
-from byteways.simulate.sheet import sheet
+from byteways.models import library
+from byteways.models.sheet import sheet
 
 
 @pytest.mark.parametrize("name", library.names())

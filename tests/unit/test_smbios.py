@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.topology.smbios import DMI_TABLES, memory_rate, read_modules
+from byteways.machine.smbios import DMI_TABLES, memory_rate, read_modules
 
 
 def device(

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.claims.finding import Finding
-from byteways.explain.results.index import Index
-from byteways.explain.subjects.stragglers import MANY, named
+from byteways.answers.claims.finding import Finding
+from byteways.answers.results.index import Index
+from byteways.questions.subjects.stragglers import MANY, named
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.record.stragglers import stragglers

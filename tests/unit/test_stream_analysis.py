@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects import stream
-from byteways.explain.subjects import stream as topic_of
-from byteways.explain.subjects.stream import other_count, place, thread_maps
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import cells
+from byteways.questions.subjects import stream
+from byteways.questions.subjects import stream as topic_of
+from byteways.questions.subjects.stream import other_count, place, thread_maps
 from byteways.record.run_folder import RunFolder
 from tests.changed import replace
 from tests.report import run_builder

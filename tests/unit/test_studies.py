@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.explain.studies.fitting import NEITHER, Fitting, fitting_of
-from byteways.explain.studies.outcome import compare, outcome_of
-from byteways.explain.studies.places import locate
-from byteways.explain.studies.value_lookup import Sheet
-from byteways.explain.studies.verdicts import UNTESTED
-from byteways.plan.case import Case, Flow
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Case, Flow
+from byteways.ext.studies.comparison.fitting import NEITHER, Fitting, fitting_of
+from byteways.ext.studies.comparison.outcome import compare, outcome_of
+from byteways.ext.studies.comparison.places import locate
+from byteways.ext.studies.comparison.value_lookup import Sheet
+from byteways.ext.studies.comparison.verdicts import UNTESTED
+from byteways.ext.studies.published import names, split
+from byteways.ext.studies.published.reading import load
+from byteways.ext.studies.published.split import FITTED, HELD_OUT
+from byteways.ext.studies.published.study import Study
+from byteways.models import names as machine_names
 from byteways.record.record import Record
-from byteways.simulate import names as machine_names
-from byteways.studies import names, split
-from byteways.studies.reading import load
-from byteways.studies.split import FITTED, HELD_OUT
-from byteways.studies.study import Study
 from tests.changed import replace
 from tests.unit import machines
 from tests.unit.study_runs import explicit, flow_case, record, run, topology

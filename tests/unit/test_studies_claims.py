@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.studies.claims import Verdict, judge
-from byteways.explain.studies.fitting import NEITHER
-from byteways.explain.studies.verdicts import (
+from byteways.ext.studies.comparison.claims import Verdict, judge
+from byteways.ext.studies.comparison.fitting import NEITHER
+from byteways.ext.studies.comparison.verdicts import (
     ASSUMED_BY_MODEL,
     BUILT_IN,
     CLOSE,
@@ -20,9 +20,9 @@ from byteways.explain.studies.verdicts import (
     SELF_CONTRADICTED,
     UNTESTED,
 )
-from byteways.explain.studies.verdicts import FAILS_HERE as FAILS
-from byteways.studies.split import FITTED, HELD_OUT
-from byteways.studies.study import ClaimCheck, PublishedClaim
+from byteways.ext.studies.comparison.verdicts import FAILS_HERE as FAILS
+from byteways.ext.studies.published.split import FITTED, HELD_OUT
+from byteways.ext.studies.published.study import ClaimCheck, PublishedClaim
 from tests.unit.study_sheet import (
     CHECKS,
     GIB,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.studies.outcome import compare
-from byteways.explain.studies.topic import topic_of
-from byteways.explain.studies.verdicts import UNTESTED
+from byteways.ext.studies.comparison.outcome import compare
+from byteways.ext.studies.comparison.topic import topic_of
+from byteways.ext.studies.comparison.verdicts import UNTESTED
+from byteways.ext.studies.published.reading import load
 from byteways.record.run_folder import JOURNAL, MANIFEST, RunFolder
-from byteways.studies.reading import load
 from scripts.unpack_examples import recorded
 
 PARTS = (0.02, 0.5)

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from byteways.cli import reproduce
-from byteways.cli.layout import Lines
-from byteways.explain.display.table import Table
-from byteways.explain.display.topic import Topic
-from byteways.explain.studies import topic as study_topic
-from byteways.explain.studies.outcome import FigureOutcome
-from byteways.explain.studies.rows import ValueRow
-from byteways.explain.studies.scope import scope
+from byteways.console.layout import Lines
+from byteways.ext.studies.comparison import topic as study_topic
+from byteways.ext.studies.comparison.outcome import FigureOutcome
+from byteways.ext.studies.comparison.rows import ValueRow
+from byteways.ext.studies.comparison.scope import scope
+from byteways.ext.studies.verbs import reproduce
+from byteways.questions.display.table import Table
+from byteways.questions.display.topic import Topic
 from byteways.record.simulation_mark import MEASURED
 from tests.report.run_builder import GIB, MIB
 from tests.unit import machines
@@ -63,7 +63,7 @@ def test_figures_without_a_place(
 ) -> None:
     """Catches a figure said to be possible where no device has its place: names alone do for a matrix."""
     place = SimpleNamespace(devices=None, named=named, why="no such link", reason="no such link")
-    monkeypatch.setattr("byteways.explain.studies.scope.locate", lambda study, topology: {"p": place})
+    monkeypatch.setattr("byteways.ext.studies.comparison.scope.locate", lambda study, topology: {"p": place})
     study: Any = SimpleNamespace(figures=[SimpleNamespace(kind=kind, places=("p",), locator="Fig. 1")])
     found = scope(study, machines.h200x4()[0])
     assert (found.possible == ("Fig. 1",)) == possible
@@ -73,6 +73,6 @@ def test_a_note_with_a_semicolon_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     """Catches notes that the terminal finds again by the marks of our own sentences."""
     tables = (Table("Claims", ("claim",), (("one",),), notes=("first; with a clause", "second")),)
     made = Topic("study", "Study", "lead", tables)
-    monkeypatch.setattr("byteways.explain.studies.topic.topic_of", lambda outcome: made)
+    monkeypatch.setattr("byteways.ext.studies.comparison.topic.topic_of", lambda outcome: made)
     shown = reproduce._blocks(SimpleNamespace())  # type: ignore[arg-type]
     assert shown[-1] == Lines("Claims: notes", ("first; with a clause", "second"), sentences=True)

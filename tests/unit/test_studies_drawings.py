@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.explain.display.chart import INK, Chart, Series
-from byteways.explain.display.topic import Exhibit
-from byteways.explain.studies.outcome import StudyOutcome, compare
-from byteways.explain.studies.pictures import charts_of, colours_of
-from byteways.explain.studies.topic import topic_of
-from byteways.explain.studies.two_machines import check_definitions, check_machines, check_second_run
-from byteways.plan.case import Case, Flow
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Case, Flow
+from byteways.ext.studies.comparison.outcome import StudyOutcome, compare
+from byteways.ext.studies.comparison.pictures import charts_of, colours_of
+from byteways.ext.studies.comparison.topic import topic_of
+from byteways.ext.studies.comparison.two_machines import check_definitions, check_machines, check_second_run
+from byteways.ext.studies.published import names
+from byteways.ext.studies.published.drawing import methods_of
+from byteways.ext.studies.published.reading import load
+from byteways.questions.display.chart import INK, Chart, Series
+from byteways.questions.display.topic import Exhibit
 from byteways.record.record import Record
-from byteways.studies import names
-from byteways.studies.drawing import methods_of
-from byteways.studies.reading import load
 from tests.changed import replace
 from tests.unit.study_runs import GIB, flow_case, record, run
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.studies.hardware import products
-from byteways.explain.studies.outcome import compare
-from byteways.explain.studies.topic import topic_of
-from byteways.explain.studies.value_lookup import Sheet
-from byteways.explain.studies.verdicts import (
+from byteways.ext.studies.comparison.hardware import products
+from byteways.ext.studies.comparison.outcome import compare
+from byteways.ext.studies.comparison.topic import topic_of
+from byteways.ext.studies.comparison.value_lookup import Sheet
+from byteways.ext.studies.comparison.verdicts import (
     DIFFERS,
     DIFFERS_IN_MODEL,
     FAILS_HERE,
@@ -21,10 +21,10 @@ from byteways.explain.studies.verdicts import (
     NOT_REPRODUCED,
     UNTESTED,
 )
+from byteways.ext.studies.published.reading import load
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
-from byteways.studies.reading import load
 from scripts.unpack_examples import recorded
 from tests.changed import replace
 from tests.unit.study_runs import cell, explicit, flow_case, record, run, topology

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.studies.claims import Verdict, judge
-from byteways.explain.studies.verdicts import ASSUMED_BY_MODEL, CLOSE, HOLDS, UNTESTED
-from byteways.explain.studies.verdicts import FAILS_HERE as FAILS
-from byteways.studies.study import ClaimCheck, PublishedClaim
+from byteways.ext.studies.comparison.claims import Verdict, judge
+from byteways.ext.studies.comparison.verdicts import ASSUMED_BY_MODEL, CLOSE, HOLDS, UNTESTED
+from byteways.ext.studies.comparison.verdicts import FAILS_HERE as FAILS
+from byteways.ext.studies.published.study import ClaimCheck, PublishedClaim
 from tests.unit.study_sheet import CHECKS, SHEET, FakeSheet, checked, verdict
 
 # --- intervals

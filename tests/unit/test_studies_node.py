@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.studies.claims import Verdict, judge
-from byteways.explain.studies.outcome import compare
-from byteways.explain.studies.verdicts import BUILT_IN, CORRECTED, FAILS_HERE, HOLDS, UNTESTED
+from byteways.ext.studies.comparison.claims import Verdict, judge
+from byteways.ext.studies.comparison.outcome import compare
+from byteways.ext.studies.comparison.verdicts import BUILT_IN, CORRECTED, FAILS_HERE, HOLDS, UNTESTED
+from byteways.ext.studies.published.reading import load
+from byteways.ext.studies.published.study import ClaimCheck, PublishedClaim
+from byteways.machine.facts import FACTS
 from byteways.record.record import Record
-from byteways.studies.reading import load
-from byteways.studies.study import ClaimCheck, PublishedClaim
-from byteways.topology.facts import FACTS
 from tests.changed import replace
 from tests.unit.study_runs import Sheet, flow_case, record, run, topology
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.display.table import Table
-from byteways.explain.studies.claims import judge
-from byteways.explain.studies.outcome import FigureOutcome, compare
-from byteways.explain.studies.scope import scope
-from byteways.explain.studies.topic import topic_of
-from byteways.explain.studies.value_lookup import Sheet
-from byteways.explain.studies.verdicts import FAILS_HERE, HOLDS, UNTESTED
-from byteways.plan.case import Case, Flow
+from byteways.cases.case import Case, Flow
+from byteways.ext.studies.comparison.claims import judge
+from byteways.ext.studies.comparison.outcome import FigureOutcome, compare
+from byteways.ext.studies.comparison.scope import scope
+from byteways.ext.studies.comparison.topic import topic_of
+from byteways.ext.studies.comparison.value_lookup import Sheet
+from byteways.ext.studies.comparison.verdicts import FAILS_HERE, HOLDS, UNTESTED
+from byteways.ext.studies.published.reading import load
+from byteways.ext.studies.published.study import Study
+from byteways.questions.display.table import Table
 from byteways.record.record import Record
-from byteways.studies.reading import load
-from byteways.studies.study import Study
 from tests.changed import replace
 from tests.unit.study_runs import record, run
 from tests.unit.study_sheet import GIB, KIB, MIB, FakeSheet, verdict

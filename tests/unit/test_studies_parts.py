@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from byteways.base.errors import BytewaysError
+from byteways.base.toml_reading import TomlPlace
 from byteways.cli import main
-from byteways.errors import BytewaysError
-from byteways.plan.toml_reading import TomlPlace
-from byteways.studies.line_file import LineTable, read_lines
-from byteways.studies.reading import load
-from byteways.studies.study import StudyLine
+from byteways.ext.studies.published.line_file import LineTable, read_lines
+from byteways.ext.studies.published.reading import load
+from byteways.ext.studies.published.study import StudyLine
 from tests.unit.study_files import Edit, edited_study, mistake_in
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from byteways.cli import main
-from byteways.explain.studies.figures import part_of
-from byteways.studies.reading import load
-from byteways.studies.study import StudyLine
-from byteways.studies.values import read_values
+from byteways.ext.studies.comparison.figures import part_of
+from byteways.ext.studies.published.reading import load
+from byteways.ext.studies.published.study import StudyLine
+from byteways.ext.studies.published.values import read_values
 from tests.unit.study_files import Edit, edited_study, mistake_in
 
 

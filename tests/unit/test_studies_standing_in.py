@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.explain.studies.outcome import compare
-from byteways.explain.studies.verdicts import BUILT_IN, UNTESTED
-from byteways.studies.reading import load, read
+from byteways.base.errors import BytewaysError
+from byteways.ext.studies.comparison.outcome import compare
+from byteways.ext.studies.comparison.verdicts import BUILT_IN, UNTESTED
+from byteways.ext.studies.published.reading import load, read
 from tests.unit.study_runs import flow_case, record, run
 
 SIZES = [size * 2**20 for size in (32, 64, 2048)]

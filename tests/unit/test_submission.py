@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.results.index import Index
-from byteways.explain.subjects import submission
-from byteways.explain.subjects.submission import submitting, topic
-from byteways.plan.case import Case, Flow
+from byteways.answers.results.index import Index
+from byteways.cases.case import Case, Flow
+from byteways.machine.model import Capabilities, Offer
 from byteways.plan.legality import refusal
+from byteways.questions.subjects import submission
+from byteways.questions.subjects.submission import submitting, topic
 from byteways.record.run_folder import RunFolder
-from byteways.topology.model import Capabilities, Offer
 from tests.changed import replace
 from tests.report import sample_run
 from tests.report.few_records import Fixture, flow, record

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.errors import BytewaysError, ExitStatus
-from byteways.plan import vocabulary
-from byteways.plan.case import PATTERNS
-from byteways.plan.interfaces import INTERFACES
-from byteways.plan.memory import MEMORIES
+from byteways.base.errors import BytewaysError, ExitStatus
+from byteways.base.toml_lines import key_lines, line_of
+from byteways.cases import vocabulary
+from byteways.cases.case import PATTERNS
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import MEMORIES
 from byteways.plan.suite import Suite, load, names, parse
-from byteways.plan.toml_lines import key_lines, line_of
 
 GOOD = """\
 name = "mine"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.base.toml_bounds import MOST_DEPTH, MOST_DIGITS, MOST_PARTS, excess
 from byteways.plan.bounds import MOST_PLANNED_CASES, choices, within
 from byteways.plan.suite import parse
-from byteways.plan.toml_bounds import MOST_DEPTH, MOST_DIGITS, MOST_PARTS, excess
 
 ENDS = 'source = "cpu*:pageable"\ndestination = "cpu*:pageable"\n'
 SWEEP = f'name = "s"\ninterface = "memcpy"\n{ENDS}size = "1MiB"\n'

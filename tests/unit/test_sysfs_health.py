@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.work.health import HealthMonitor
-from byteways.topology.sysfs_health import SysfsHealth, SysfsReading
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.machine.sysfs_health import SysfsHealth, SysfsReading
+from byteways.measuring.work.health import HealthMonitor
 from tests.machines.synthetic import write
 
 ADDRESS = "0000:c1:00.0"

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import byteways
-from byteways.system_errors import _REMEDIES, cannot_write, hint_for, of_the_system
-from byteways.writing import write
+from byteways.base.system_errors import _REMEDIES, cannot_write, hint_for, of_the_system
+from byteways.base.writing import write
 from tests.unprivileged import assert_unprivileged
 
 

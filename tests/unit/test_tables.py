@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from byteways.explain.best.best_interfaces import best_map
-from byteways.explain.display.grids import matrices
-from byteways.explain.display.table import Columns, figures, tabulated, words
-from byteways.explain.results.index import Index
-from byteways.explain.results.selection import broadest_size
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects.latency import latency_tables
-from byteways.explain.tables import patterns
+from byteways.answers.best.best_interfaces import best_map
+from byteways.answers.results.index import Index
+from byteways.answers.results.selection import broadest_size
+from byteways.answers.results.summary import cells
+from byteways.questions.display.grids import matrices
+from byteways.questions.display.table import Columns, figures, tabulated, words
+from byteways.questions.subjects.latency import latency_tables
+from byteways.questions.tables import patterns
 from tests.report import sample_run
 from tests.report.few_records import Fixture
 

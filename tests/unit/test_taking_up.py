@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.measuring.conduct import resume
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.suite import load
 from byteways.record.record import SCHEMA_VERSION
-from byteways.run.conduct import resume
-from byteways.run.shared.options import RunOptions
 
 SUITE = load("quick")
 FOLDER = Path("/runs/a")

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import byteways.cli
+from byteways.base.text import visible, visible_data
 from byteways.cli import main
 from byteways.report import write_report
 from byteways.report.render import script_json
-from byteways.text import visible, visible_data
 from rooms import parsed
 from tests.report import sample_run
 
@@ -129,4 +129,4 @@ def test_one_place_prints() -> None:
             if called in ("print", "Console", "typer.secho", "click.echo", "sys.stderr.write", "typer.echo"):
                 found.append(f"{path.name}: {called}")
     # What prints an error cleans it itself; doctor's own colours are in the text that it prints.
-    assert sorted(found) == ["__init__.py: print", "doctor.py: typer.echo"]
+    assert sorted(found) == ["__init__.py: print", "measuring/doctor.py: typer.echo"]

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 import pytest
 from msgspec import Meta, Struct
 
-from byteways.errors import BytewaysError
-from byteways.plan.toml_files import read_toml
-from byteways.plan.toml_reading import TextList, TomlPlace
+from byteways.base.errors import BytewaysError
+from byteways.base.toml_files import read_toml
+from byteways.base.toml_reading import TextList, TomlPlace
 
 
 class Leaf(Struct, forbid_unknown_fields=True):

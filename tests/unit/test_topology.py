@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import byteways
-from byteways.topology.model import PCIE_EMULATED, PCIE_UNREPORTED, Link, Topology, UnknownRate
-from byteways.vendor_query import Calls
+from byteways.base.vendor_query import Calls
+from byteways.machine.model import PCIE_EMULATED, PCIE_UNREPORTED, Link, Topology, UnknownRate
 from tests.machines import synthetic
 
 
@@ -284,7 +284,7 @@ def test_gpus_of_unknown_domain_are_drawn_somewhere_and_said_so(tmp_path: Path) 
 
 def test_unusable_nvml_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a missing management library that ends discovery instead of being told."""
-    from byteways.topology import nvml
+    from byteways.machine import nvml
 
     monkeypatch.setattr(nvml, "read", lambda: nvml.Nvml(reason="NVML: libnvidia-ml.so.1 was not found"))
     topology = synthetic.bare_vm(tmp_path).topology(management=None)
@@ -318,7 +318,7 @@ def test_every_state_of_nvml(
     library: FakeManagement | None, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches an exception that leaves discovery when NVML is missing, too old, or fails."""
-    from byteways.topology import nvml
+    from byteways.machine import nvml
 
     class Core:
         Error = RuntimeError
@@ -346,8 +346,8 @@ def test_nvml_speaks_of_pcie_when_sysfs_is_silent(tmp_path: Path) -> None:
 
 def test_topo_shows_memory_without_cores_and_core_types(tmp_path: Path) -> None:
     """Catches an expander with "unknown" cores, and cores of two designs shown as one."""
-    from byteways.cli.layout import plain
     from byteways.cli.topo import blocks
+    from byteways.console.layout import plain
 
     machine = synthetic.bare_vm(tmp_path)
     synthetic.add_domain(tmp_path, 1, "", 1_000_000, "20 10")

@@ -15,15 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byteways import _core
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.machine import kfd, link_rates
+from byteways.machine.gpu_caches import listed_caches
+from byteways.machine.kfd_caches import read_caches
+from byteways.machine.model import Cache, Device, Link, Topology
+from byteways.machine.routes import link_class, route, routes
+from byteways.machine.sysfs_writer import CacheSpec, LinkSpec, MachineSpec, write_tree
+from byteways.measuring.work.device_caches import last_level_caches
 from byteways.plan.peaks import peak
-from byteways.run.work.device_caches import last_level_caches
-from byteways.topology import kfd, link_rates
-from byteways.topology.gpu_caches import listed_caches
-from byteways.topology.kfd_caches import read_caches
-from byteways.topology.model import Cache, Device, Link, Topology
-from byteways.topology.routes import link_class, route, routes
-from byteways.topology.sysfs_writer import CacheSpec, LinkSpec, MachineSpec, write_tree
 from tests.machines import amd
 
 FRONTIER_ROUTED_OVER_TWO = {(0, 7), (1, 6), (1, 7), (2, 5), (3, 4), (3, 5)}

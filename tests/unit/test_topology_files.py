@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.errors import BytewaysError
-from byteways.topology import foreign, machine_saver, nccl_xml_writer, saved_machine, smbios
-from byteways.topology.gpu_models import architecture_of
-from byteways.topology.model import FILE_LACKS, FORMAT_LACKS, PCIE_NOT_MAXIMUM, Topology
-from byteways.topology.nvml import FabricLink, ManagementDevice
-from byteways.topology.routes import route
+from byteways.base.errors import BytewaysError
+from byteways.machine import foreign, machine_saver, nccl_xml_writer, saved_machine, smbios
+from byteways.machine.gpu_models import architecture_of
+from byteways.machine.model import FILE_LACKS, FORMAT_LACKS, PCIE_NOT_MAXIMUM, Topology
+from byteways.machine.nvml import FabricLink, ManagementDevice
+from byteways.machine.routes import route
 from tests.machines import amd, synthetic
 
 FILES = Path(__file__).parents[1] / "machines/files"

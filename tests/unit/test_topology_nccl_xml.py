@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.errors import BytewaysError
-from byteways.topology import foreign, nccl_xml, nccl_xml_writer
-from byteways.topology.capacity import links_between
-from byteways.topology.foreign_text import FormatError
-from byteways.topology.model import Topology
-from byteways.topology.routes import link_class, route
+from byteways.base.errors import BytewaysError
+from byteways.machine import foreign, nccl_xml, nccl_xml_writer
+from byteways.machine.capacity import links_between
+from byteways.machine.foreign_text import FormatError
+from byteways.machine.model import Topology
+from byteways.machine.routes import link_class, route
 from tests.machines import amd, synthetic
 
 #: Two GPUs below one switch and NVSwitches, as NCCL dumps them, with a NIC and an element of another version.

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byteways import _core
-from byteways.topology import link_rates
-from byteways.topology.sysfs_cpu import parse_cpu_list, read_cpus
-from byteways.topology.sysfs_pcie import canonical_address
+from byteways.machine import link_rates
+from byteways.machine.sysfs_cpu import parse_cpu_list, read_cpus
+from byteways.machine.sysfs_pcie import canonical_address
 
 
 @pytest.mark.parametrize(

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.suite import load
-from byteways.run.shared.request import CaseRequest
-from byteways.run.work import capabilities
-from byteways.run.work.failures import skipped
-from byteways.run.work.torch_measuring import (
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.work import capabilities
+from byteways.measuring.work.failures import skipped
+from byteways.measuring.work.torch_measuring import (
     MOST_HOLD_NS,
     MOST_MISSES,
     POISON,
     WORD_MASK,
     TorchMeasurer,
 )
+from byteways.plan.suite import load
 from tests.asked import asked
 from tests.unit import machines
 from tests.unit.fake_torch import BYTES_PER_NS, START_NS, FakeTorch

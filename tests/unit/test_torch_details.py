@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byteways.plan.case import Case, Flow
-from byteways.plan.reasons import CALL_FAILED, OUT_OF_MEMORY, UNAVAILABLE
-from byteways.run.shared.protocol import Unavailable
-from byteways.run.work import torch_measuring
-from byteways.run.work.torch_measuring import MULTIPLIER, POISON, TorchMeasurer, _Copies
+from byteways.cases.case import Case, Flow
+from byteways.cases.reasons import CALL_FAILED, OUT_OF_MEMORY, UNAVAILABLE
+from byteways.measuring.shared.protocol import Unavailable
+from byteways.measuring.work import torch_measuring
+from byteways.measuring.work.torch_measuring import MULTIPLIER, POISON, TorchMeasurer, _Copies
 from tests.unit.fake_torch import FakeTorch
 from tests.unit.test_torch_copy import MIB, UUIDS, outcome, request
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.watch.traces import content, kineto
-from byteways.watch.traces.collecting import MOST_NAMED_MISTAKES
-from byteways.watch.traces.scan import watched_of_trace
+from byteways.base.errors import BytewaysError
+from byteways.ext.watch.traces import content, kineto
+from byteways.ext.watch.traces.collecting import MOST_NAMED_MISTAKES
+from byteways.ext.watch.traces.scan import watched_of_trace
 from tests.watched.traces.corpus import FOLDER
 
 KINETO = (FOLDER / "kineto" / "torch-2.5.json").read_bytes()

@@ -8,10 +8,10 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.watch.bins import MOST_BINS, MOST_INTERVALS, End, TimeLine
-from byteways.watch.traces.collecting import TraceCollector, TracedOperation, joined
-from byteways.watch.traces.overlap import BusyDevices
-from byteways.watch.traces.thinning import TimeLineThinner
+from byteways.ext.watch.bins import MOST_BINS, MOST_INTERVALS, End, TimeLine
+from byteways.ext.watch.traces.collecting import TraceCollector, TracedOperation, joined
+from byteways.ext.watch.traces.overlap import BusyDevices
+from byteways.ext.watch.traces.thinning import TimeLineThinner
 
 INTERVALS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=12)
 

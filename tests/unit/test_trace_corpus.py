@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from byteways.watch.traces.formats import TRACE_FORMATS
-from byteways.watch.traces.scan import watched_of_trace
+from byteways.ext.watch.traces.formats import TRACE_FORMATS
+from byteways.ext.watch.traces.scan import watched_of_trace
 from tests.watched.traces.corpus import EXPECTED, FOLDER, as_expected, formats, trace_file, variants
 
 FILES = [(name, file) for name in formats() for file in variants(name)]

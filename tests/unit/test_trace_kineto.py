@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from byteways.watch.traces.collecting import TraceRead
-from byteways.watch.traces.scan import watched_of_trace
+from byteways.ext.watch.traces.collecting import TraceRead
+from byteways.ext.watch.traces.scan import watched_of_trace
 
 
 def event(category: str, name: str, begin: int = 1000, **args: Any) -> dict[str, Any]:

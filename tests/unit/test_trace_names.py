@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.plan.memory import MEMORIES
-from byteways.watch.bins import End
-from byteways.watch.traces.agents import Agents
-from byteways.watch.traces.collectives import NAME_OF_CODE, SIZE_OF_CODE, collective_of, kernel_collective
-from byteways.watch.traces.memories import (
+from byteways.cases.memory import MEMORIES
+from byteways.ext.watch.bins import End
+from byteways.ext.watch.traces.agents import Agents
+from byteways.ext.watch.traces.collectives import NAME_OF_CODE, SIZE_OF_CODE, collective_of, kernel_collective
+from byteways.ext.watch.traces.memories import (
     MEMORY_OF_WORD,
     copy_ends,
     direction_of,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.plan.transfer_sets import parse_transfers, written
+from byteways.base.errors import BytewaysError
+from byteways.cases.transfer_sets import parse_transfers, written
 from byteways.plan.transfers_suite import transfers_suite
 from tests.cli.called import byteways
 from tests.unit import planning

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.plan.sizes import MAX_SIZE_BYTES, expand_sizes, size_filter
-from byteways.units import format_bandwidth, format_size, format_time, parse_duration, parse_size, short_time
+from byteways.base.units import (
+    format_bandwidth,
+    format_size,
+    format_time,
+    parse_duration,
+    parse_size,
+    short_time,
+)
+from byteways.cases.sizes import MAX_SIZE_BYTES, expand_sizes, size_filter
 
 powers = st.integers(min_value=0, max_value=43).map(lambda exponent: 2**exponent)
 

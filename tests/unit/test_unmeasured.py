@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from byteways.errors import BytewaysError, ExitStatus
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
-from byteways.plan.reasons import OUT_OF_TIME
+from byteways.base.errors import BytewaysError, ExitStatus
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
+from byteways.cases.reasons import OUT_OF_TIME
+from byteways.machine.model import Capabilities, Offer
+from byteways.measuring.conduct.recording import record_without_values
+from byteways.measuring.conduct.skipped_cases import HUGE_PAGES_ON, Lacks, check_some, mostly_skipped
+from byteways.measuring.shared.launchers import INSTALL_MPI
 from byteways.record.record import Record
-from byteways.run.conduct.recording import record_without_values
-from byteways.run.conduct.skipped_cases import HUGE_PAGES_ON, Lacks, check_some, mostly_skipped
-from byteways.run.shared.launchers import INSTALL_MPI
-from byteways.topology.model import Capabilities, Offer
 from tests.unit.planning import MEMCPY, plan, suite, two_cores
 
 HUGE = 'interface = "memcpy"\nsource = "cpu*:hugepage"\ndestination = "cpu*:hugepage"\nsize = "1MiB"'

@@ -6,10 +6,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from byteways.machine.unusable_gpus import unusable_gpus
 from byteways.record.run_folder import RunFolder
 from byteways.record.unusable_gpus import verdict_on_gpus
 from byteways.report import write_report
-from byteways.topology.unusable_gpus import unusable_gpus
 from tests.cli.called import byteways
 from tests.unit.run_folders import write_run
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways import vendor_query
-from byteways.topology import nvml
-from byteways.topology.discovery import discover
-from byteways.vendor_query import query
+from byteways.base import vendor_query
+from byteways.base.vendor_query import query
+from byteways.machine import nvml
+from byteways.machine.discovery import discover
 
 _ANSWERS = "calls('init'); print('noise of a library'); return {'gpus': 2}"
 _HANGS = "calls('init'); calls('count'); import signal; signal.pause()"
@@ -24,7 +24,7 @@ _FAILS = "calls('init'); raise OSError('no device')"
 
 def child(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
     """Makes every query run a child with this body."""
-    program = f"from byteways.vendor_query import answer\ndef read(calls):\n    {body}\nanswer(read)"
+    program = f"from byteways.base.vendor_query import answer\ndef read(calls):\n    {body}\nanswer(read)"
     monkeypatch.setattr(vendor_query, "module_command", lambda module: [sys.executable, "-c", program])
     monkeypatch.setattr(vendor_query, "_timed_out", {})
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.case import Case
+from byteways.cases.case import Case
 from byteways.record import version1
 
 ENDS = {"source": "gpu0:device", "destination": "gpu0:device", "executor": "gpu0"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.reasons import OUT_OF_TIME, PAGES_LAND_ELSEWHERE
+from byteways.cases.reasons import OUT_OF_TIME, PAGES_LAND_ELSEWHERE
 from byteways.record.journal_lines import JournalLines
 from byteways.record.record import SCHEMA_VERSION, Record
 from tests.report import sample_run

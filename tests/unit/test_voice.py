@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
+from byteways.answers.results.index import Index
+from byteways.questions.findings import findings
 from byteways.record.run_folder import RunFolder
 from byteways.record.simulation_mark import MEASURED, SIMULATED, voice_of
 from scripts.unpack_examples import recorded

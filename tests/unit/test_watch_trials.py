@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.explain.watched.trials import ProgramRun, moving_ns, trials_table, tried
-from byteways.watch.bins import Bin, Watched
+from byteways.ext.watch.advice.trials import ProgramRun, moving_ns, trials_table, tried
+from byteways.ext.watch.bins import Bin, Watched
 
 TCP = "UCX_TLS=tcp"
 

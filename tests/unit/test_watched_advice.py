@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.results.index import Index
-from byteways.explain.watched.advice import CHANGES, NO_GAIN, AdvisedBin, advice
-from byteways.explain.watched.wording_advice import advice_lines, advice_table
+from byteways.answers.results.index import Index
+from byteways.ext.watch.advice.advice import CHANGES, NO_GAIN, AdvisedBin, advice
+from byteways.ext.watch.advice.wording_advice import advice_lines, advice_table
+from byteways.ext.watch.bins import Bin, End, Watched, What
 from byteways.record.run_folder import RunFolder
-from byteways.watch.bins import Bin, End, Watched, What
 
 MIB = 2**20
 PAGEABLE, PINNED = End("pageable"), End("pinned", "cpu0")

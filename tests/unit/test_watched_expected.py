@@ -7,21 +7,19 @@ from collections.abc import Mapping
 import pytest
 from msgspec import structs
 
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import ResultGroup
-from byteways.explain.watched.advice import advice
-from byteways.explain.watched.expected import ExpectedRatio, communication_ns, expected, expected_of_turns
-from byteways.explain.watched.figures import Figures
-from byteways.explain.watched.mean_times import mean_time_of
-from byteways.explain.watched.open_predictions import open_figures
-from byteways.explain.watched.wording_advice import advice_table
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.option_set import OptionSet
-from byteways.plan.question_suite import suite_of_questions
-from byteways.record.record import Record
-from byteways.watch.bins import Bin, Watched, What
-from byteways.watch.changes import ProgramChange
-from byteways.watch.questions import (
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import ResultGroup
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.option_set import OptionSet
+from byteways.ext.watch.advice.advice import advice
+from byteways.ext.watch.advice.expected import ExpectedRatio, communication_ns, expected, expected_of_turns
+from byteways.ext.watch.advice.figures import Figures
+from byteways.ext.watch.advice.mean_times import mean_time_of
+from byteways.ext.watch.advice.open_predictions import open_figures
+from byteways.ext.watch.advice.wording_advice import advice_table
+from byteways.ext.watch.bins import Bin, Watched, What
+from byteways.ext.watch.changes import ProgramChange
+from byteways.ext.watch.questions import (
     MOST_AT_ONCE,
     at_once,
     collective_of,
@@ -32,6 +30,8 @@ from byteways.watch.questions import (
     questions_of,
     with_waits,
 )
+from byteways.plan.question_suite import suite_of_questions
+from byteways.record.record import Record
 from tests.unit import study_runs
 from tests.unit.run_folders import TOPOLOGY
 from tests.unit.test_watched_advice import GPU0, PAGEABLE, PINNED, copies

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.claims.wording import by_factor, difference, faster, keeps_speed, least_gain, slower
+from byteways.answers.claims.wording import by_factor, difference, faster, keeps_speed, least_gain, slower
 
 
 @pytest.mark.parametrize(

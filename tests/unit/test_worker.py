@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.errors import BytewaysError
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.interfaces import INTERFACES
-from byteways.run.conduct.process import WorkerLost, WorkerProcess
-from byteways.run.shared.host_memory import host_memory_bytes
-from byteways.run.shared.library_paths import library_directories
-from byteways.run.work.buffer_pool import BufferPool
-from byteways.settings import check_settings, gpus_wanted, isas_of, kernel_cache, worker_command
-from byteways.topology.model import Capabilities
+from byteways.base.errors import BytewaysError
+from byteways.base.settings import check_settings, gpus_wanted, isas_of, kernel_cache, worker_command
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.interfaces import INTERFACES
+from byteways.machine.model import Capabilities
+from byteways.measuring.conduct.process import WorkerLost, WorkerProcess
+from byteways.measuring.shared.host_memory import host_memory_bytes
+from byteways.measuring.shared.library_paths import library_directories
+from byteways.measuring.work.buffer_pool import BufferPool
 from tests.asked import asked
 
 CPU = Buffer("cpu0", "pageable")
@@ -131,7 +131,7 @@ def test_more_memory_than_there_is(worker: WorkerProcess) -> None:
 def test_worker_imports_the_standard_library_only() -> None:
     """Would catch a heavy import on the way of every worker of every rank."""
     program = (
-        "import sys, byteways.run.work.worker, byteways.run.work.measuring, byteways.run.work.capabilities;"
+        "import sys, byteways.measuring.work.worker, byteways.measuring.work.measuring, byteways.measuring.work.capabilities;"
         "heavy = ('rich', 'typer', 'jinja2', 'numpy', 'msgspec');"
         "print([m for m in sys.modules if m.split('.')[0] in heavy])"
     )

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.shared.protocol import ConnectionClosed, Unavailable
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.work import capabilities, measuring, worker
+from byteways.measuring.work.answer import WorkerAnswer
+from byteways.measuring.work.worker import Worker
 from byteways.record.warnings import Warning
-from byteways.run.shared.protocol import ConnectionClosed, Unavailable
-from byteways.run.shared.request import CaseRequest
-from byteways.run.work import capabilities, measuring, worker
-from byteways.run.work.answer import WorkerAnswer
-from byteways.run.work.worker import Worker
 from tests.asked import asked
 
 BUSY = Warning("host-busy", 0.5, 0.1, "wait")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.cli.wrapping import aligned, fitted, width_of, wrapped
+from byteways.console.wrapping import aligned, fitted, width_of, wrapped
 
 
 @given(st.text(alphabet="ab1 %×≈£漢\n\té", max_size=60), st.integers(2, 30))

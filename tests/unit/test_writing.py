@@ -14,7 +14,7 @@ from typing import IO, Any
 import pytest
 
 import byteways
-from byteways import writing
+from byteways.base import writing
 from byteways.cli import main
 from rooms import parsed
 from tests.report import sample_run
@@ -25,17 +25,17 @@ SOURCE = Path(byteways.__file__).parent
 #: Calls that open something for writing and are no files of the user.
 OTHERS = {
     ("cli/__init__.py", "os.open"): "/dev/null instead of standard output",
-    ("cli/terminal.py", "os.open"): "/dev/null instead of a closed stream",
-    ("cli/terminal.py", "os.fdopen"): "standard output that Python left closed",
-    ("run/work/worker.py", "write_text"): "/proc/self/oom_score_adj",
-    ("topology/sysfs_writer.py", "write_bytes"): "the sysfs of a machine model in a private temporary folder",
-    ("topology/sysfs_writer.py", "symlink_to"): "the same",
-    ("watch/simulated.py", "write_text"): "a machine model in a private temporary folder",
-    ("watch/simulated.py", "symlink_to"): "the simulator under HIP's names in the same",
-    ("watch/launching.py", "symlink_to"): "the collectors in the new folder of a watch, or a private one",
-    ("watch/hook/sitecustomize.py", "write_text"): "in the watched program, which need not find byteways",
-    ("run/conduct/append_only_file.py", "os.fdopen"): "a descriptor of writing.open_appended()",
-    ("run/conduct/process.py", "os.fdopen"): "a descriptor of writing.open_appended()",
+    ("console/terminal.py", "os.open"): "/dev/null instead of a closed stream",
+    ("console/terminal.py", "os.fdopen"): "standard output that Python left closed",
+    ("measuring/work/worker.py", "write_text"): "/proc/self/oom_score_adj",
+    ("machine/sysfs_writer.py", "write_bytes"): "the sysfs of a machine model in a private temporary folder",
+    ("machine/sysfs_writer.py", "symlink_to"): "the same",
+    ("ext/watch/simulated.py", "write_text"): "a machine model in a private temporary folder",
+    ("ext/watch/simulated.py", "symlink_to"): "the simulator under HIP's names in the same",
+    ("ext/watch/launching.py", "symlink_to"): "the collectors in the new folder of a watch, or a private one",
+    ("ext/watch/hook/sitecustomize.py", "write_text"): "in the watched program, which need not find byteways",
+    ("measuring/conduct/append_only_file.py", "os.fdopen"): "a descriptor of writing.open_appended()",
+    ("measuring/conduct/process.py", "os.fdopen"): "a descriptor of writing.open_appended()",
 }
 _WRITE_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC"}
 _ALWAYS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "link_to", "mkstemp"}
@@ -213,7 +213,7 @@ def test_a_fifo_that_nobody_reads(
     reader = subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE)
     try:
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("byteways.writing.os.open", waiting_open)  # until `cat` has opened it
+            patched.setattr("byteways.base.writing.os.open", waiting_open)  # until `cat` has opened it
             assert main(words_of(verb, run, fifo)) == 0
         assert reader.communicate(timeout=60)[0]
     finally:
