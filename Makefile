@@ -75,7 +75,7 @@ test-hosts: develop ## setup, then tests between network namespaces as hosts; ne
 	@test "$$(id -u)" = 0 || { echo "network namespaces need root: sudo make test-hosts" >&2; exit 1; }
 	@$(BIN)/python -m pytest -n 3 --dist loadfile -rsP -m 'hosts and not gpu' tests/hosts $(or $(ARGS),-k 'not sixty')
 
-test-slow: develop ## setup, then the slow tests: packaging, the documentation site, and the report in a browser
+test-slow: develop ## setup, then the slow tests: packaging, the documentation site, the report in a browser, other MPIs
 	@+$(LOCKED) $(VENV)/releasing $(VENV)/documenting
 	@$(PYTEST) --dist loadfile -m 'slow and not gpu and not hosts' $(ARGS)
 

@@ -19,7 +19,8 @@ from nbclient import NotebookClient
 from unpack_examples import unpack
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-#: Seconds that a cell may take: some hundred times what the slowest takes on an idle machine.
+#: Seconds that a cell, the kernel's start or a late output may take: some hundred times what the slowest
+#: takes on an idle machine. After nbclient's own 4 s a busy machine's outputs would be left out.
 CELL_LIMIT_S = 300
 #: What a kernel must not find: a display, or a terminal with colours.
 _OF_A_DISPLAY = ("DISPLAY", "WAYLAND_DISPLAY", "FORCE_COLOR", "COLORTERM")
@@ -42,6 +43,8 @@ def executed(path: Path) -> Any:
         client = NotebookClient(
             notebook,
             timeout=CELL_LIMIT_S,
+            iopub_timeout=CELL_LIMIT_S,
+            startup_timeout=CELL_LIMIT_S,
             kernel_name="python3",
             resources={"metadata": {"path": str(path.parent)}},
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,11 @@ LEAKS = re.compile(
 GPU_CHOICE = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 #: A run waits for the disk after every record; in memory nothing does. The tests need a part of these bytes.
 IN_MEMORY, IN_MEMORY_BYTES = "/dev/shm", 4 << 30
+#: MPICH's, Open MPI's and UCX's shared memory, and what MPICH's launcher tells its ranks.
+LEFT_BY_LIBRARIES = (
+    *(f"dev/shm/{name}*" for name in ("mpich_shm_", "sm_segment.", "vader_segment.", "ucx_shm_posix_")),
+    "tmp/hydra_hwloc_xmlfile_*",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -69,8 +75,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if not gpus_wanted(config):
         for name in GPU_CHOICE:
             os.environ.pop(name, None)
-    if "TMPDIR" not in os.environ and fits_in_memory():
-        os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = IN_MEMORY
+    if not hasattr(config, "workerinput"):  # those of `pytest -n 2` inherit it
+        _keep_together(config)
     cache = tempfile.mkdtemp(prefix="byteways-test-cache-")
     config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
     os.environ["BYTEWAYS_CACHE"] = cache
@@ -80,6 +86,63 @@ def pytest_configure(config: pytest.Config) -> None:
         from tests.native.simulated import start_fork_server  # after the variables above are gone
 
         config.add_cleanup(start_fork_server())
+
+
+def _keep_together(config: pytest.Config) -> None:
+    """Has all that tests write lie in one new folder, which a session without failures removes."""
+    if "TMPDIR" not in os.environ and fits_in_memory():
+        tempfile.tempdir = IN_MEMORY
+    remove_ended(Path(tempfile.gettempdir()))
+    folder = tempfile.mkdtemp(prefix=f"bw-{os.getpid()}-")  # short: libraries make sockets in it
+    before = set(_of_libraries())
+    os.environ["TMPDIR"] = os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = folder
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        os.environ[name] = f"{folder}/{name.lower()}"
+
+    def clean() -> None:
+        remove_unused(set(_of_libraries()) - before)
+        for path in Path(folder).iterdir():
+            if not path.name.startswith("pytest-of-") or not config.stash.get(_failed, False):
+                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+        with contextlib.suppress(OSError):  # a failed test's folder is in it
+            os.rmdir(folder)  # noqa: PTH106
+
+    config.add_cleanup(clean)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    session.config.stash[_failed] = exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+def remove_ended(place: Path) -> None:
+    """Removes the folders of sessions that have ended in failures, but that of the last."""
+    own = (path for path in place.glob("bw-*-*") if path.stat().st_uid == os.getuid())
+    ended = [path for path in own if not Path("/proc", path.name.split("-")[1]).exists()]
+    for path in sorted(ended, key=lambda path: path.stat().st_mtime_ns)[:-1]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _of_libraries() -> Iterator[Path]:
+    """Yields this user's files of MPI and UCX: they name the place, and killed ranks leave them."""
+    for pattern in LEFT_BY_LIBRARIES:
+        for path in Path("/").glob(pattern):
+            with contextlib.suppress(OSError):
+                if path.stat().st_uid == os.getuid():
+                    yield path
+
+
+def remove_unused(paths: set[Path]) -> None:
+    """Removes files that no process has open or mapped: another session of this user may run."""
+    used = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            maps = (process / "maps").read_text(encoding="utf-8", errors="replace")
+            used |= {path for path in paths if str(path) in maps}
+            for link in [*(process / "fd").iterdir()]:
+                with contextlib.suppress(OSError):  # closed meanwhile
+                    used |= {link.readlink()} & paths
+    for path in paths - used:
+        path.unlink(missing_ok=True)
 
 
 def runs_tests(config: pytest.Config) -> bool:
@@ -105,6 +168,7 @@ def pytest_collection_finish() -> None:
 
 
 _allowed = pytest.StashKey[dict[str, str]]()
+_failed = pytest.StashKey[bool]()
 
 
 def allowed_skips(text: str) -> dict[str, str]:

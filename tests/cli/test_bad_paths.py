@@ -10,7 +10,7 @@ import pytest
 
 from byteways.cli import main
 from byteways.cli.frame import VERBS
-from tests.imported.write import FOLDER
+from tests.imported.corpus import FOLDER
 from tests.report import sample_run
 from tests.report.run_builder import Builder
 from tests.unprivileged import assert_unprivileged

@@ -152,6 +152,14 @@ def test_what_a_plan_needs_is_measured_on_each_gpu() -> None:
             assert {sweeps[f"{name}-{direction}"].pairs for name in names} == {"near"}
 
 
+@pytest.mark.parametrize(("gpus", "most"), [(2, 1), (3, 2), (4, 3), (8, 3)])
+def test_no_more_relays_than_other_gpus(gpus: int, most: int) -> None:
+    """Catches a way over GPUs that the node does not have."""
+    sweeps = copy_plan_suite.copy_plan_suite(gpus).sweeps
+    relays = [tuple(sweep.options["relays"]) for sweep in sweeps if "relays" in sweep.options]
+    assert relays == [(0, most)] * 2
+
+
 @pytest.mark.parametrize(
     "words", [(), ("R", "--measure"), ("R", "--machine", "h200-x4")], ids=["nothing", "both", "a machine"]
 )

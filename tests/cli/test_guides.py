@@ -15,7 +15,15 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Examples:
     return Examples(tmp_path_factory.mktemp("guides"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+#: Simulates a whole suite of messages, six seconds.
+SLOW = ("for-code-authors",)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] if page.stem in SLOW else []) for page in PAGES],
+    ids=lambda page: page.stem,
+)
 def test_examples_print_what_the_page_says(page: Path, examples: Examples) -> None:
     """Catches a command that a reader would copy and that fails or prints something else.
 

@@ -10,7 +10,7 @@ import pytest
 from byteways.cli import main
 from byteways.record.imported_values import DIFFERENCES
 from byteways.record.run_folder import RunFolder
-from tests.imported.write import FOLDER
+from tests.imported.corpus import FOLDER
 
 NVBANDWIDTH = FOLDER / "nvbandwidth" / "v0.6-openmpi.txt"
 NCCL_JSON = FOLDER / "nccl_tests_json" / "document-1.json"

@@ -57,14 +57,14 @@ def test_every_transport_is_measured_and_shown(tmp_path: Path) -> None:
     without one of the transports.
     """
     options = f"{ALL}, {BOTH}"
-    records = run(tmp_path, sweep("halo", "8MiB", options), machine="elcap-mi300a", rounds=3)
+    records = run(tmp_path, sweep("halo", "128KiB", options), machine="elcap-mi300a", rounds=3)
     assert {one["status"] for one in records} == {"measured"}, {one.get("reason") for one in records}
     assert all(one["verified"] for one in records)
     found = {(transport_of(one), one["counts"]): one["time_ns"]["median"] for one in records}
     for word in TRANSPORTS:
         assert 0 < found[word, "exchange"] < found[word, "iteration"]
     shown = byteways(tmp_path, "show", "R", "--all", COLUMNS=WIDE).stdout
-    table = shown.partition("halo of 4 ranks, 8 MiB of a field")[2].partition("\n\n")[0]
+    table = shown.partition("halo of 4 ranks, 128 KiB of a field")[2].partition("\n\n")[0]
     assert [name for name in NAMES if f"\n{name} " not in table] == []
     assert "staged MPI takes" in shown and "reproduces an application's communication" in shown
     beside = shown.partition("Compared with schieffer2025, section 7")[2]

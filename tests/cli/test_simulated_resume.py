@@ -38,7 +38,7 @@ def records(run: Path) -> dict[tuple[str, int], dict[str, Any]]:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("whole")
-    run(place, "quick", "--machine", MACHINE, "--out", "R")
+    run(place, "quick", "--machine", MACHINE, "--rounds", "2", "--out", "R")
     return place / "R"
 
 

@@ -13,7 +13,12 @@ from tests.cli.reproduced import reproduced
 from tests.cli.texts_of_studies import FOLDER, RUNS, text_of
 
 #: Of these no other test needs the run.
-SLOW = ("memcpy-peer-mi300x-8", "schieffer2024-frontier-mi250x", "schieffer2025-elcap-mi300a")
+SLOW = (
+    "herten2022-jureca-mi250",
+    "memcpy-peer-mi300x-8",
+    "schieffer2024-frontier-mi250x",
+    "schieffer2025-elcap-mi300a",
+)
 
 
 @pytest.mark.parametrize(

@@ -56,12 +56,13 @@ def test_worker_killed_at_random_times(command: Command, worker_pids: Callable[[
         assert_complete(folder)
 
 
-def test_conductor_killed_and_resumed(command: Command, worker_pids: Callable[[], list[int]]) -> None:
+@pytest.mark.parametrize("kills", [2, pytest.param(5, marks=pytest.mark.slow)])
+def test_conductor_killed_and_resumed(command: Command, kills: int) -> None:
     """kill -9 of the run at random times, then --resume; would catch what was recorded being lost or done
     twice.
     """
     random.seed(9)
-    for round_ in range(5):
+    for round_ in range(kills):
         command.folder = command.folder.with_name(f"K{round_}")
         process = command.start(
             str(command.suite), "--out", str(command.folder), "--no-report", BYTEWAYS_FAKE_SLEEP="0.1"

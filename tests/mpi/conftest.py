@@ -23,7 +23,7 @@ SOURCES = (
 
 @pytest.fixture(scope="session")
 def check_table() -> Path:
-    command = ["g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}"]
+    command = ["g++", "-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", f"-I{NATIVE}"]
 
     def make(path: Path) -> None:
         subprocess.run([*command, *SOURCES, "-o", path, "-ldl"], check=True)

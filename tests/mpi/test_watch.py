@@ -19,7 +19,7 @@ from tests.watch.programs import codes, compiled
 HERE = Path(__file__).parent
 RANKS = 4
 #: One MPI of each ABI.
-ABIS = (jobs.MPICH, jobs.OPEN_MPI, pytest.param(jobs.STANDARD, marks=pytest.mark.slow))
+STANDARD = pytest.param(jobs.STANDARD, marks=pytest.mark.slow)
 #: Calls and bytes of all ranks by function, of watched.cpp on four ranks, but for calls that are
 #: repeated until something has arrived: _POLLS.
 COUNTS: Rows = {
@@ -162,14 +162,14 @@ def check(job: jobs.Job, found: WatchFolder) -> None:
     assert all(one.waiting_ns == one.call_ns == one.time_ns and one.waiting_ns for one in waits)
 
 
-@pytest.mark.parametrize("installation", ABIS, ids=lambda each: each.name)
+@pytest.mark.parametrize("installation", (jobs.MPICH, jobs.OPEN_MPI, STANDARD), ids=lambda each: each.name)
 def test_counts_are_the_programs(installation: jobs.Installation, tmp_path: Path) -> None:
     """Catches a call that is not counted or counted twice, and a constant or handle of another ABI."""
     jobs.require(installation)
     check(*watch(installation, tmp_path / "W", built(installation)))
 
 
-@pytest.mark.parametrize("installation", ABIS, ids=lambda each: each.name)
+@pytest.mark.parametrize("installation", (*jobs.BOTH, STANDARD), ids=lambda each: each.name)
 def test_an_mpi_that_is_opened_for_one_module(installation: jobs.Installation, tmp_path: Path) -> None:
     """Catches a layer that finds no MPI behind a module of Python, which opens libmpi for itself alone."""
     jobs.require(installation)
@@ -180,7 +180,7 @@ def test_an_mpi_that_is_opened_for_one_module(installation: jobs.Installation, t
     assert {one.site for one in found.watched.bins} == {module.name}
 
 
-@pytest.mark.parametrize("installation", ABIS, ids=lambda each: each.name)
+@pytest.mark.parametrize("installation", (*jobs.BOTH, STANDARD), ids=lambda each: each.name)
 def test_a_killed_rank_leaves_its_last_second(installation: jobs.Installation, tmp_path: Path) -> None:
     """Catches counts of a killed job that are lost, and a job that looks complete."""
     jobs.require(installation)

@@ -15,7 +15,6 @@ from tests.mpi.counting import SOURCE, VARIABLE, counter_rows, watch_rows
 from tests.mpi.test_watch import COUNTS, HERE, built, counted, linked, watch
 from tests.watch.programs import codes, compiled
 
-BOTH = (jobs.MPICH, jobs.OPEN_MPI)
 NATIVE = jobs.ROOT / "native"
 #: Calls and bytes of ring.f90 on two ranks.
 RING = {
@@ -27,7 +26,7 @@ RING = {
 }
 
 
-@pytest.mark.parametrize("installation", BOTH, ids=lambda each: each.name)
+@pytest.mark.parametrize("installation", jobs.BOTH, ids=lambda each: each.name)
 def test_counts_are_those_of_another_counter(installation: jobs.Installation, tmp_path: Path) -> None:
     """Catches a call that is counted otherwise than MPI's standard says, in code that reads it anew."""
     jobs.require(installation)
@@ -51,7 +50,7 @@ def test_profiling_names_count_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["throw", "jump"])
-@pytest.mark.parametrize("installation", BOTH, ids=lambda each: each.name)
+@pytest.mark.parametrize("installation", jobs.BOTH, ids=lambda each: each.name)
 def test_error_handlers_leave_a_call(installation: jobs.Installation, way: str, tmp_path: Path) -> None:
     """Catches an exception that ends the program, and a layer that counts nothing after it."""
     jobs.require(installation)
@@ -62,7 +61,7 @@ def test_error_handlers_leave_a_call(installation: jobs.Installation, way: str, 
     assert rows == {"MPI_Init": (1, 0), "MPI_Allreduce": (2, 16), "MPI_Finalize": (1, 0)}
 
 
-@pytest.mark.parametrize("installation", BOTH, ids=lambda each: each.name)
+@pytest.mark.parametrize("installation", jobs.BOTH, ids=lambda each: each.name)
 def test_a_cancelled_thread(installation: jobs.Installation, tmp_path: Path) -> None:
     """Catches a program that is ended because cancellation does not pass."""
     jobs.require(installation)

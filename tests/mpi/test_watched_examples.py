@@ -46,7 +46,7 @@ def watch(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("which", PROGRAMS)
-@pytest.mark.parametrize("installation", [jobs.MPICH, jobs.OPEN_MPI], ids=lambda each: each.name)
+@pytest.mark.parametrize("installation", jobs.BOTH, ids=lambda each: each.name)
 def test_examples_send_what_they_say(installation: jobs.Installation, which: str, tmp_path: Path) -> None:
     """Catches an example whose exchange is wrong, and messages that are not counted."""
     jobs.require(installation)
@@ -84,6 +84,7 @@ def test_examples_refuse_what_they_cannot_do(words: tuple[str, ...]) -> None:
     assert job.status == 2
 
 
+@pytest.mark.slow
 def test_a_setting_is_measured_and_predicted(tmp_path: Path) -> None:
     """Catches a run that is measured by another launcher, or without the setting, and a table without it."""
     jobs.require(jobs.OPEN_MPI)

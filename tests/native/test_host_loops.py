@@ -124,7 +124,7 @@ MOVES = """
 from byteways import _core
 session = _core.Session(gpus=False)
 options = _core.MeasureOptions()
-options.budget_s, options.max_samples = 0.0, 1
+options.budget_s, options.max_samples, options.batch = 0.0, 1, 4  # few waits of threads for each other
 def buffers(size):
     return [session.allocate("cpu0", "pageable", size, "cpu0") for _ in range(3)]
 streams = ("stream-copy", "stream-scale", "stream-add", "stream-triad")

@@ -23,6 +23,10 @@ TRANSPARENT = Path("/sys/kernel/mm/transparent_hugepage")
 GUARD = 4096
 
 
+#: Members of a team wait for each other at each operation: where cores are busy, for a turn of the scheduler.
+BATCH = 8
+
+
 @pytest.fixture(scope="module")
 def session() -> _core.Session:
     return _core.Session(gpus=False)
@@ -31,7 +35,7 @@ def session() -> _core.Session:
 def quick_options() -> _core.MeasureOptions:
     """Enough for a few samples: these tests are about what was moved, not about how fast."""
     options = _core.MeasureOptions()
-    options.budget_s = 0.02
+    options.budget_s, options.batch = 0.02, BATCH
     return options
 
 
@@ -238,7 +242,7 @@ def test_idle_threads_sleep_and_end_with_their_session() -> None:
         "session = _core.Session(gpus=False)\n"
         "buffers = [session.allocate('cpu0', 'pageable', 1 << 20, 'cpu0') for _ in range(2)]\n"
         "options = _core.MeasureOptions()\n"
-        "options.budget_s = 0.02\n"
+        "options.budget_s, options.batch = 0.02, 8\n"
         "session.measure([_core.Flow(*buffers, 'cpu0', 'memcpy-mt', 1 << 20, threads=4)], options)\n"
         "def state(task):\n"
         "    text = open(f'/proc/self/task/{task}/stat').read()\n"

@@ -7,10 +7,8 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
-
 import simulated_runtime
-from kernel_arguments import INTERFACES, arguments
+from kernel_arguments import INTERFACES
 from tests.gpu import device
 
 BLOCKS = {
@@ -51,18 +49,3 @@ def test_layouts_and_defaults_are_those_of_the_compiler(tmp_path: Path) -> None:
     )
     said = subprocess.run([program], capture_output=True, text=True, check=True, timeout=60).stdout
     assert said.splitlines() == expected
-
-
-def test_what_is_not_understood_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catches a member of another type that would be left out, and all behind it shifted."""
-    header = tmp_path / "odd" / "arguments.hpp"
-    header.parent.mkdir()
-    header.write_text("struct OddArguments {\n  unsigned short narrow;\n};\n")
-    monkeypatch.setattr("kernel_arguments.INTERFACES", tmp_path)
-    with pytest.raises(LookupError, match="not understood: unsigned short narrow"):
-        arguments("odd", "OddArguments")
-    header.write_text("struct OddArguments {\n  unsigned int several[2];\n};\nstruct MoreArguments {\n};\n")
-    with pytest.raises(LookupError, match="several"):
-        arguments("odd", "OddArguments")
-    with pytest.raises(LookupError, match="no structure Missing"):
-        arguments("odd", "Missing")

@@ -92,6 +92,18 @@ def test_the_window_is_cut_to_whole_parts_of_a_walk() -> None:
     assert uncut[0] > 1.1
 
 
+def test_only_a_walk_cuts_its_window() -> None:
+    """Catches a window cut at marks of copies, of which few lie in the window of a slow load."""
+
+    def scene(session: _core.Session) -> Any:
+        copies = toy.flow(session, ("gpu0", "device"), ("gpu0", "device"), "gpu0", "kernel", 64 * toy.KIB)
+        load = toy.flow(session, ("gpu1", "device"), ("gpu1", "device"), "gpu1", "kernel", 256 * toy.MIB)
+        beside = session.measure([copies, load], toy.options(interference=True))
+        return [beside.window_ns > 0, [warning.id for warning in beside.warnings]]
+
+    assert toy.play(toy.nvidia(), scene) == [True, []]
+
+
 def test_one_operation_is_not_timed_by_what_goes_on_after_it() -> None:
     """Catches the end of the load, which comes later by design, taken for that of the one operation."""
     one, load = (0.0, [200.0], [1]), (0.0, [100.0, 400.0], [1, 2])

@@ -150,8 +150,8 @@ def recorded_run(name: str) -> RunFolder:
 
 def simulated(tmp_path: Path, suite_name: str, *only: str) -> RunFolder:
     out = tmp_path / "R"
-    command = ["run", suite_name, "--machine", "h200-x4", *only, "--no-report", "--out", str(out)]
-    assert main(command) == 0
+    words = ["--machine", "h200-x4", *only, "--rounds", "1", "--no-report", "--out", str(out)]
+    assert main(["run", suite_name, *words]) == 0
     return RunFolder(out)
 
 

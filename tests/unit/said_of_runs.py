@@ -29,7 +29,7 @@ from scripts.unpack_examples import recorded
 from tests.report import rank_runs, sample_run
 from tests.report.run_builder import Builder
 from tests.unit import machines
-from tests.unit.plans_of_machines import of_legality, of_plans
+from tests.unit.plans_of_machines import CASES_EACH, MACHINES_EACH, of_legality, of_plans
 from tests.unit.tables_of_runs import lines_of_chart, lines_of_table, of_tables
 
 FOLDER = Path(__file__).with_name("said")
@@ -177,10 +177,14 @@ TEXTS: Mapping[str, Callable[[], str]] = {
         if name not in LARGE
     },
     "interfaces": of_interfaces,
-    "plans": of_plans,
-    "legality": of_legality,
+    "plans": partial(of_plans, MACHINES_EACH),
+    "legality": partial(of_legality, CASES_EACH),
+    "plans-all": of_plans,
+    "legality-all": of_legality,
     **{f"plan-{name}": partial(of_plan, name) for name in PLANNED},
 }
+#: Ten seconds each.
+SLOW = ("plans-all", "legality-all")
 
 
 if __name__ == "__main__":

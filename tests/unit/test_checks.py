@@ -16,6 +16,7 @@ from byteways.base.errors import BytewaysError
 from byteways.cases.reasons import OUT_OF_TIME
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.prometheus import prometheus
+from byteways.verdicts.checks import common
 from byteways.verdicts.checks.check import Check, CheckQuestion, checked
 from byteways.verdicts.checks.verdict import FAIL, HIGH, MISSING, PASS, UNKNOWN
 from byteways.verdicts.checks.wording_check import drain_reason, suspicion
@@ -71,6 +72,16 @@ def test_the_tolerance(tmp_path: Path, tolerance: str | None, low: int) -> None:
     """Catches a difference that is significant and too small to matter, or a tolerance that is ignored."""
     found = against(tmp_path, pairs_run(lambda a, b: 0.97 * 396.0), pairs_run(), tolerance=tolerance)
     assert found.counts[FAIL] == low
+
+
+@pytest.mark.parametrize(("speed", "verdict"), [(0.75, FAIL), (1.25, HIGH)])
+def test_exactly_the_tolerance_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, speed: float, verdict: str
+) -> None:
+    """Catches a loss that was said to be too large and passes."""
+    monkeypatch.setattr(common, "speed_of", lambda claim, cell: (speed, (speed - 0.01, speed + 0.01)))
+    run = pairs_run(lambda a, b: speed * 396.0)
+    assert verdicts(against(tmp_path, run, pairs_run(), tolerance="25%")) == {verdict: 24}
 
 
 def test_a_latency_that_grows_is_low(tmp_path: Path) -> None:

@@ -115,20 +115,6 @@ def test_suites_in_pages_are_valid() -> None:
     assert problems(refused) == {}
 
 
-def test_a_problem_names_its_page() -> None:
-    """Catches checks of pages that look at none, or that stop at the first page that is wrong."""
-    assert set(problems(lambda _text, page: [page.name])) == {
-        page.relative_to(ROOT).as_posix() for page in PAGES
-    }
-
-    def raising(text: str, page: Path) -> list[object]:
-        if page.name == "README.md":
-            raise ValueError("of this page")
-        return []
-
-    assert problems(raising)["README.md"] == ["ValueError: of this page"]
-
-
 def test_generated_tables_are_current() -> None:
     """Catches a setting, warning, option or suite that was changed in the code only."""
 

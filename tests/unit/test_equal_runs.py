@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-import byteways
 import equal_runs
 from byteways.models.library import names
-from tests.report import sample_run
-from tests.report.run_builder import GIB
-from tests.unit.test_comparison import folder_of
 from unpack_examples import EXAMPLES, recorded, unpack
-
-WRITE = [("gpu0:device", "gpu1:device", "gpu0")]
 
 
 def test_a_model_under_two_seeds(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,35 +43,3 @@ def test_verdicts_on_every_model(name: str) -> None:
     """
     row, wrong = equal_runs.of_a_model(name, "quick", [])
     assert wrong == [] and row.compared > 50
-
-
-def test_wrong_verdicts_are_told(tmp_path: Path) -> None:
-    """Catches a validation that calls every verdict right."""
-    runs = []
-    for number, rate in enumerate((200.0, 390.0, 100.0)):
-        build = sample_run.Builder(sample_run.topology(2))
-        build.measure("copy", WRITE, rate, size=GIB)
-        build.measure("kernel", WRITE, rate, size=GIB)
-        runs.append(folder_of(build, tmp_path / str(number)))
-    slow, fast, slower = runs
-    assert equal_runs.wrong_verdicts(slow, slower) == ["equal: FAIL instead of PASS"]
-    assert "a tenth slower: PASS instead of FAIL" in equal_runs.wrong_verdicts(slow, fast)
-
-
-def test_what_differs_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Catches a benchmark that reports success whatever differs."""
-    runs = []
-    for number, rate in enumerate((390.0, 300.0)):
-        build = sample_run.Builder(sample_run.topology(2))
-        build.measure("copy", WRITE, rate, size=GIB)
-        build.measure("kernel", WRITE, 200.0, size=GIB)
-        runs.append(byteways.load(folder_of(build, tmp_path / str(number)).path))
-    row = equal_runs.row("both", *runs)
-    assert row == equal_runs.Row("both", 2, 1)
-    assert not equal_runs.table("title", [row])
-    assert capsys.readouterr().out.splitlines()[-2:] == [
-        "         2          1    50.00  both",
-        "         2          1    50.00  all",
-    ]
-    assert equal_runs.table("title", [equal_runs.Row("good", 100, 1)])
-    assert not equal_runs.table("title", [equal_runs.Row("bad", 100, 2)])

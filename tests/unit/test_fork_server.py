@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
-import types
 from pathlib import Path
 
 import pytest
 
-from byteways import _core
 from tests.fork_server import pickled
 from tests.native import simulated
 
@@ -34,18 +31,6 @@ def test_a_closure_reaches_the_server(tmp_path: Path, monkeypatch: pytest.Monkey
     assert parent != os.getpid() and "BYTEWAYS_TEST_MORE" not in os.environ
 
 
-def test_a_closure_that_cannot_be_sent_is_forked_here() -> None:
-    """Catches a scene that fails, or sees another object, because it holds an object of the native core."""
-    options = _core.MeasureOptions()
-    options.budget_s = 0.75
-
-    def action() -> list[float]:
-        return [options.budget_s, os.getppid()]
-
-    assert pickled(action) is None
-    assert simulated.apart(action) == [0.75, os.getpid()]
-
-
 def test_a_failure_in_the_fork_fails_the_test() -> None:
     """Catches an assertion of a scene that nobody sees, and a process that ends without an answer."""
 
@@ -56,16 +41,3 @@ def test_a_failure_in_the_fork_fails_the_test() -> None:
         simulated.apart(fails)
     with pytest.raises(AssertionError, match="ended with 1792"):
         simulated.apart(lambda: os._exit(7))
-
-
-def test_a_module_that_the_server_cannot_load_fails_one_test() -> None:
-    """Catches a server that ends with its first failure, so that all tests after it fail."""
-    elsewhere = types.ModuleType("tests.unit.only_in_this_process")
-    exec("action = lambda: 1", vars(elsewhere))
-    sys.modules[elsewhere.__name__] = elsewhere
-    try:
-        with pytest.raises(AssertionError, match=r"No module named 'tests\.unit\.only_in_this_process'"):
-            simulated.apart(elsewhere.action)
-    finally:
-        del sys.modules[elsewhere.__name__]
-    assert simulated.apart(lambda: 5) == 5

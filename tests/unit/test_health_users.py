@@ -46,8 +46,9 @@ def users(root: Path, management: Management, clock: Clock | None = None) -> Gpu
     return GpuUsers(CORE, management, {"gpu0": "GPU-1"}, {}, root, clock or Clock(), began_s=99.5)  # type: ignore[arg-type]
 
 
-def test_another_process_is_named_and_ours_are_not(tmp_path: Path) -> None:
+def test_another_process_is_named_and_ours_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches the worker, its siblings or its children told as other users, and a user without a name."""
+    monkeypatch.setattr(os, "getppid", lambda: 4710)  # that of pytest may be 1, which is nobody's conductor
     process(tmp_path, 4711, "train.py")
     process(tmp_path, 4712, "exporter", os.getpid())
     process(tmp_path, 4713, "rank", os.getppid())

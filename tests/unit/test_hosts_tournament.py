@@ -350,6 +350,10 @@ def test_several_ranks_on_each_host() -> None:
     assert gather.hosts_of_ranks == ("n0",) * 4 + ("n1",) * 4 + ("n2",) * 4
     assert halo.path == "halo:n[0-2]:gpu1+gpu3"
     assert plan.notes == ("sweep 's1': 2 of 4 ranks of a host have such buffers",)
+    ordered = planning.suite(MESSAGES + 'options = { rank_order = "packed" }')
+    for each, order in ((4, "its ranks in the order of its GPUs"), (1, "one rank")):
+        told = make_hosts_plan(ordered, hosts(2), PairRule(), *planning.h200x4, ranks_per_host=each).notes
+        assert told[0] == f"sweep 's0': each host has {order}, so rank_order has no effect"
     assert all(type(case).from_json(case.identity()) == case for case in (gather, halo))
     seats = [seats_of(planned.case, plan.ranks_of_host) for planned in plan.of_all]
     assert seats == [[(0, "gpu0"), (1, "gpu1"), (2, "gpu2"), (3, "gpu3")], [(1, "gpu1"), (3, "gpu3")]]

@@ -9,14 +9,9 @@ from byteways.ext.audit.imported.lines import lines_of_log
 from byteways.ext.audit.imported.reading import mistake_in_number
 from byteways.ext.audit.imported.scan import OutputsOfFile, scan_text
 from byteways.machine.foreign_text import FormatError
-from tests.imported.write import FOLDER, formats, variants
+from tests.imported.corpus import FILES, FOLDER
 
-TEXTS = [
-    (name, file_name)
-    for name in formats()
-    for file_name in variants(name)
-    if not file_name.endswith((".json", ".jsonl"))
-]
+TEXTS = [file for file in FILES if not file[1].endswith((".json", ".jsonl"))]
 
 
 def scanned(content: bytes) -> OutputsOfFile:

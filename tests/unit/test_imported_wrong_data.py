@@ -24,7 +24,7 @@ from byteways.models.topology import topology_of
 from byteways.record.record_check import wrong
 from byteways.verdicts.checks.normal import Normal, read_normal
 from tests.cli.called import byteways
-from tests.imported.write import FOLDER, formats, variants
+from tests.imported.corpus import FILES, FOLDER
 
 NCCL = """# nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807
 # Collective test starting: all_reduce_perf
@@ -241,7 +241,6 @@ HOSTILE = (
         "null",
     ),
 )
-FILES = [(name, file) for name in formats() for file in variants(name)]
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 
 import pytest
 
@@ -38,3 +40,20 @@ def test_a_handler_of_a_library_is_left_at_the_default(monkeypatch: pytest.Monke
     with Interruption():
         assert callable(told[signal.SIGTERM])
     assert told[signal.SIGTERM] is signal.SIG_DFL
+
+
+@pytest.mark.parametrize(("terminal", "written"), [(True, [b"\033[?25h\n"]), (False, [])])
+def test_the_cursor_is_shown_again_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, written: list[bytes]
+) -> None:
+    """Catches a terminal without a cursor after a second Ctrl-C, and escape codes in a log."""
+    told: list[bytes] = []
+    ended: list[int] = []
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    monkeypatch.setattr(os, "write", lambda descriptor, data: told.append(data))
+    monkeypatch.setattr(os, "_exit", ended.append)
+    interruption = Interruption()
+    interruption._handle(signal.SIGINT, None)
+    assert (interruption.requested, told, ended) == ("SIGINT", [], [])
+    interruption._handle(signal.SIGINT, None)
+    assert (told, ended) == (written, [130])

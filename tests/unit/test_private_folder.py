@@ -82,6 +82,20 @@ def test_signals_remove_the_folder(tmp_path: Path, number: int) -> None:
     assert ended.returncode == -number and folders(tmp_path) == []
 
 
+def test_a_forked_child_that_is_ended_leaves_the_folder(tmp_path: Path) -> None:
+    """Would catch a worker that takes the folder of its parent with it."""
+    program = (
+        "import os\nfrom byteways.base.private_folder import private_folder\n"
+        "with private_folder() as folder:\n"
+        "    child = os.fork()\n"
+        "    if child == 0: os.kill(os.getpid(), 15)\n"
+        "    print(os.waitpid(child, 0)[1], folder.is_dir())"
+    )
+    command, variables = [sys.executable, "-c", program], {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True)
+    assert done.stdout == "15 True\n" and folders(tmp_path) == []
+
+
 def test_handlers_of_the_caller_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Would catch a run's own handling of SIGTERM being replaced, or a default that is not restored."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))

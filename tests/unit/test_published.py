@@ -163,23 +163,6 @@ def test_more_is_held_out_than_fitted(machine: str) -> None:
     assert machine in SPARSE or len(held_out) > len(fitted)
 
 
-@pytest.mark.parametrize(
-    ("patterns", "message"),
-    [
-        ([("fitted", "a *")], "'b 1' is on 0 sides"),
-        ([("fitted", "a *"), ("held_out", "*")], "'a 1' is on 2 sides"),
-        (
-            [("fitted", "a *"), ("held_out", "b *"), ("held_out", "c *")],
-            r"'c \*' .* names no group",
-        ),
-    ],
-)
-def test_a_split_that_does_not_fit_is_refused(patterns: list[tuple[str, str]], message: str) -> None:
-    """Would catch a split that names unknown values, or omits some."""
-    with pytest.raises(published.SplitError, match=message):
-        published.assign(["a 1", "b 1"], patterns)
-
-
 def test_known_values() -> None:
     """One of each conversion: fraction of peak, GB/s, microseconds, TB/s, MB/s."""
     known = {

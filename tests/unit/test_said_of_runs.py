@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.said_of_runs import FOLDER, TEXTS
+from tests.unit.said_of_runs import FOLDER, SLOW, TEXTS
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in TEXTS]
+)
 def test_nothing_else_is_said(name: str) -> None:
     """Catches any figure, interval, word, rank or column that changes with a change of something else.
 

@@ -241,6 +241,40 @@ def test_unlisted_skip_fails_when_strict(tmp_path: Path) -> None:
     assert "no such tool" in result.stdout
 
 
+@pytest.mark.parametrize(("good", "left"), [("True", []), ("False", ["pytest-of-*"])])
+def test_a_session_leaves_what_a_failure_needs(tmp_path: Path, good: str, left: list[str]) -> None:
+    """Catches temporary files that fill the memory with every run, and a failed test without its folder."""
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "allowed_skips.txt").write_text("")
+    text = f"import tempfile\ndef test_it(tmp_path):\n    tempfile.mkdtemp()\n    assert {good}\n"
+    (tmp_path / "test_it.py").write_text(text)
+    place = tmp_path / "T"
+    place.mkdir()
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", "test_it.py"]
+    subprocess.run(command, cwd=tmp_path, env={**os.environ, "TMPDIR": str(place)}, capture_output=True)
+    found = [path for folder in place.iterdir() for path in folder.iterdir()]
+    assert len(found) == len(left) and all(map(Path.match, found, left))
+
+
+def test_the_last_failures_are_kept(tmp_path: Path) -> None:
+    """Catches memory that fills up with what failed, and a session's folder taken from under it."""
+    names = [f"bw-{pid}-{name}" for pid, name in ((2**22 + 1, "a"), (2**22 + 2, "b"), (os.getpid(), "c"))]
+    for at, name in enumerate(names):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (at, at))
+    conftest.remove_ended(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])
+
+
+def test_files_in_use_are_kept(tmp_path: Path) -> None:
+    """Catches shared memory taken from another session's ranks."""
+    used, unused = tmp_path / "used", tmp_path / "unused"
+    unused.touch()
+    with used.open("w"):
+        conftest.remove_unused({used, unused})
+        assert used.exists() and not unused.exists()
+
+
 @pytest.mark.parametrize(
     ("strict", "allowed", "outcome"),
     [

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PACKED __attribute__((packed))
@@ -78,17 +79,27 @@ static void kernels(int count) {
   }
 }
 
-// Copies that this program and a library make by turns, through a runtime.
-static int moves(void* cupti, int count, int of_driver) {
+static long long now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+// Copies that this program and a library make one after the other, through a runtime; prints how many were
+// heard of, and how long all took.
+static void moves(void* cupti, int count, int of_driver) {
   void* const runtime = dlopen(getenv("FAKE_CUDART"), RTLD_NOW | RTLD_GLOBAL);
   void* const mover = dlopen(getenv("FAKE_MOVER"), RTLD_NOW);
-  if (runtime == NULL || mover == NULL) return 0;
+  if (runtime == NULL || mover == NULL) return;
   ((void (*)(void*, void*))dlsym(runtime, "fake_begin"))(dlsym(cupti, "fake_call"),
                                                          dlsym(cupti, "fake_record"));
   int (*const copy)(size_t, int) = (int (*)(size_t, int))dlsym(runtime, "cudaMemcpyAsync");
+  int (*const move)(int, int) = (int (*)(int, int))dlsym(mover, "move");
+  const long long begin = now_ns();
   int heard = 0;
   for (int at = 0; at < count; ++at) heard += copy(4096, of_driver);
-  return heard + ((int (*)(int, int))dlsym(mover, "move"))(count, of_driver);
+  heard += move(count, of_driver);
+  printf("%d %lld\n", heard, now_ns() - begin);
 }
 
 static void say(void* cupti, const char* name, int number) {
@@ -109,8 +120,9 @@ int main(int count, char** words) {
     const int number = atoi(words[at + 1]);
     if (strcmp(words[at], "copies") == 0) copies(number);
     if (strcmp(words[at], "kernels") == 0) kernels(number);
-    if (strcmp(words[at], "moves") == 0) printf("%d\n", moves(cupti, number, 0));
-    if (strcmp(words[at], "moves-of-driver") == 0) printf("%d\n", moves(cupti, number, 1));
+    if (strcmp(words[at], "moves") == 0) moves(cupti, number, 0);
+    if (strcmp(words[at], "moves-of-driver") == 0) moves(cupti, number, 1);
+    if (strcmp(words[at], "moves-by-driver") == 0) moves(cupti, number, 2);
     if (strcmp(words[at], "hold") == 0) say(cupti, "fake_hold", number);
     if (strcmp(words[at], "give-back") == 0) say(cupti, "fake_give_back", number);
     if (strcmp(words[at], "sleep") == 0) usleep((useconds_t)number * 1000);

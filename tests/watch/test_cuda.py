@@ -97,7 +97,7 @@ def test_without_records_of_kernels(tmp_path: Path) -> None:
     assert {one.overlap_ns for one in found.watched.bins} == {None}
 
 
-@pytest.mark.parametrize("words", ["moves", "moves-of-driver"])
+@pytest.mark.parametrize("words", ["moves", "moves-of-driver", "moves-by-driver"])
 def test_the_module_that_called(tmp_path: Path, words: str) -> None:
     """Catches CUDA's own libraries as callers, one caller for all, and a call whose number is another's."""
     count = 20_000
@@ -109,12 +109,15 @@ def test_the_module_that_called(tmp_path: Path, words: str) -> None:
     library.symlink_to(mover)
     variables = {"FAKE_CUDART": str(named), "FAKE_MOVER": str(library)}
     done, found = run(tmp_path, words, str(count), FAKE_CUPTI_VERSION="28", **variables)
-    assert done.stdout == f"{2 * count}\n"
+    heard, took_ns = map(int, done.stdout.split())
+    assert heard == 2 * count
     own, other = only(found, size_to=4096), only(found, size_to=8192)
     assert (own.count, other.count) == (count, count)
     assert own.site and own.site.startswith("cuda_program") and other.site == mover.name
-    # Of each call, and of none twice: as long as the fake one takes, and not by an order of magnitude longer.
-    assert all(1 <= (one.call_ns or 0) / (count * CALL_NS) < 10 for one in (own, other))
+    # Of each call, and of none twice: at least as long as the fake one takes, together not longer than all.
+    assert own.call_ns is not None and other.call_ns is not None
+    assert min(own.call_ns, other.call_ns) >= count * CALL_NS
+    assert own.call_ns + other.call_ns <= took_ns
 
 
 def test_memory_is_bounded_and_what_is_dropped_is_said(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ byteways::LatticeArguments lattice(Words& words, unsigned long long width, unsig
   return {words.data(), words.size(), width, height, kKey, corner, 1, nullptr};
 }
 
-void fill(Words& words, unsigned long long width, unsigned long long height, unsigned long long corner) {
+void fill_cells(Words& words, unsigned long long width, unsigned long long height,
+                unsigned long long corner) {
   const auto arguments = lattice(words, width, height, corner);
   for (unsigned long long i = 0; i < words.size(); ++i) words[i] = byteways::lattice_word(arguments, i);
 }
@@ -70,13 +71,13 @@ void step_alone(Tile& tile) {
 std::uint64_t differ_from_one_rank(unsigned columns, unsigned rows, unsigned long long depth, int steps) {
   const unsigned long long width = 7, height = 5, fields = 3;
   Tile whole = tile_of(columns * width, rows * height, depth, fields);
-  fill(whole.now, columns * width + 2 * depth, rows * height + 2 * depth, 1);
+  fill_cells(whole.now, columns * width + 2 * depth, rows * height + 2 * depth, 1);
   std::vector<Tile> tiles;
   for (unsigned rank = 0; rank < columns * rows; ++rank) {
     tiles.push_back(tile_of(width, height, depth, fields));
     const auto corner = byteways::lattice_power(byteways::kAcross, rank % columns * width) *
                         byteways::lattice_power(byteways::kUp, rank / columns * height);
-    fill(tiles.back().now, width + 2 * depth, height + 2 * depth, corner);
+    fill_cells(tiles.back().now, width + 2 * depth, height + 2 * depth, corner);
   }
   for (int step = 0; step < steps; ++step) {
     step_alone(whole);
@@ -125,7 +126,7 @@ std::uint64_t differ_from_one_rank(unsigned columns, unsigned rows, unsigned lon
 // After any number of steps every word of one rank is the closed form's.
 std::uint64_t differ_from_closed_form(int steps) {
   Tile whole = tile_of(9, 6, 2, 2);
-  fill(whole.now, 13, 10, 1);
+  fill_cells(whole.now, 13, 10, 1);
   for (int step = 0; step < steps; ++step) step_alone(whole);
   const auto expected =
       lattice(whole.now, 13, 10, byteways::lattice_power(byteways::kGrowth, static_cast<unsigned>(steps)));

@@ -121,7 +121,7 @@ void cores() {
   tell("warm", small, kSmall, 1, 100);
 }
 
-void chase() {
+void chase_memory() {
   Walk walk;
   Stream* stream = world().create_stream(kGpu0);
   ChaseArguments arguments{walk.base, kSize / 256, 128, kKey, 0, 1000, &walk.end};  // in the first half
@@ -194,7 +194,7 @@ void add_memory_toys(Toys& toys) {
   toys["migrations"] = migrations;
   toys["shared-memory"] = shared_memory;
   toys["cores"] = cores;
-  toys["chase"] = chase;
+  toys["chase"] = chase_memory;
   toys["hang"] = hang;
   toys["lost"] = lost;
   toys["memory"] = memory;

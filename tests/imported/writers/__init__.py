@@ -1,1 +1,0 @@
-"""One writer a format: it knows the numbers before it formats them, and nothing of the readers."""
