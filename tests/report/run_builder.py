@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from byteways.measure.conduct.requested import request_fields
-
 from byteways.cases.case import Case, Flow, PlannedCase
 from byteways.machine.model import Cache, Device, Link, Topology
 from byteways.measuring.conduct.requested import request_fields

@@ -32,7 +32,6 @@ from byteways.questions.display.chart import Axis, Chart, Point, Series, in_rows
 from byteways.questions.display.table import Columns, Table, figures, tabulated, words
 from byteways.questions.display.topic import Topic
 from byteways.questions.subjects.collectives import members_of, ranks_of
-from byteways.questions.subjects.published_applications import PublishedChoice, PublishedGain, gains
 from byteways.questions.subjects.ranks import marked, us_figure
 from byteways.record.libraries import RANK_LIBRARIES, uses
 
