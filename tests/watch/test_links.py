@@ -29,7 +29,7 @@ def test_counters_of_the_gpus_that_are_used(tmp_path: Path) -> None:
         0,
         None,
     )
-    assert (pcie.device, pcie.link, pcie.sent_bytes, pcie.received_bytes) == ("gpu0", "pcie", 0, None)
+    assert (pcie.device, pcie.link, pcie.sent_bytes, pcie.received_bytes) == ("gpu0", "pcie", None, None)
     assert 0 <= nvlink.from_ns < nvlink.to_ns and nvlink.to_ns > 1_500_000_000
     shown = json.loads(byteways(tmp_path, "watch", "--read", "W", "--json").stdout)
     assert shown["manifest"]["links"][0]["received_bytes"] is None
@@ -50,3 +50,10 @@ def test_counters_that_begin_anew() -> None:
     before = LinkReading(1_000, {("gpu0", "nvlink"): (10, 90), ("gpu1", "nvlink"): (1, 1)})
     after = LinkReading(5_000, {("gpu0", "nvlink"): (25, 4), ("gpu1", "nvlink"): (2, 2)})
     assert link_bytes(before, after, {"gpu0"}, 500) == [LinkBytes("gpu0", "nvlink", 15, None, 500, 4_500)]
+
+
+def test_a_counter_that_may_have_wrapped_says_nothing() -> None:
+    """Catches 3 GB of a program that brought 7 GB to its GPU: PCIe's counters may have 32 bits."""
+    before = LinkReading(1_000, {("gpu0", "pcie"): (10, 5 << 32)})
+    after = LinkReading(5_000, {("gpu0", "pcie"): (25, (5 << 32) + 7)})
+    assert link_bytes(before, after, {"gpu0"}, 500) == [LinkBytes("gpu0", "pcie", None, 7, 500, 4_500)]

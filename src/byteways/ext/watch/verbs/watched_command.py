@@ -142,17 +142,23 @@ def _used_gpus(folder: Path) -> set[str]:
 
 
 def link_bytes(before: LinkReading, after: LinkReading, gpus: set[str], started_ns: int) -> list[LinkBytes]:
-    """Returns what went over the links of GPUs between two readings."""
+    """Returns what went over the links of GPUs between two readings.
 
-    def more(old: int | None, new: int | None) -> int | None:
-        return None if old is None or new is None or new < old else new - old
+    A counter of PCIe that is below 2³² says nothing: nvml.h lets NVML_FI_DEV_PCIE_COUNT_* wrap, and one of an
+    H200 did after 4 GiB, which PCIe 5 moves in 70 ms.
+    """
+
+    def more(link: str, old: int | None, new: int | None) -> int | None:
+        if old is None or new is None or new < old or (link == "pcie" and new < 1 << 32):
+            return None
+        return new - old
 
     times = before.at_ns - started_ns, after.at_ns - started_ns
     found = []
     for (gpu, link), (sent, received) in sorted(after.counters.items()):
         if gpu in gpus and (gpu, link) in before.counters:
             old_sent, old_received = before.counters[gpu, link]
-            moved = more(old_sent, sent), more(old_received, received)
+            moved = more(link, old_sent, sent), more(link, old_received, received)
             found.append(LinkBytes(gpu, link, *moved, *times))
     return found
 
