@@ -15,6 +15,11 @@ from packages import BY_NAME, CORE, PACKAGES, TOP, Package
 from tests.unit.test_import_cycles import MODULES, imports, needed
 
 FILES = packages.files()
+#: Places of the sources by the names of their files.
+SOURCES: dict[str, list[str]] = {}
+for folder in ("src", "native", "scripts", "validation", "benchmarks", "tests", "examples", "integrations"):
+    for source in (packages.ROOT.parents[1] / folder).rglob("*.*"):
+        SOURCES.setdefault(source.name, []).append(source.as_posix())
 #: Programs that measure; `byteways.measuring.hosts.worker` is started on each host.
 WORKERS = ["byteways.measuring.hosts.worker"] + [
     name
@@ -145,3 +150,26 @@ def test_kinds_of_devices_are_read_in_one_place() -> None:
 def test_a_name_says_what_a_device_is(name: str, gpu: bool, number: int) -> None:
     """Catches a NUMA domain that passes for a GPU."""
     assert (is_gpu(name), is_cpu(name), device_number(name)) == (gpu, not gpu, number)
+
+
+#: Files of others, and examples of names that are not here.
+NAMED_BY_OTHERS = {
+    "swap_blocks_triton.py",
+    "my.toml",
+    "ranks.toml",
+    "limits.toml",
+    "json.py",
+    "statistics.py",
+}
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+def test_comments_cite_what_exists(package: Package) -> None:
+    """Catches a docstring that sends its reader to a module that has moved."""
+    found = []
+    for file in package.folder.rglob("*.py"):
+        for cited in re.findall(r"(?<![\w./])((?:\w+/)*\w+\.(?:py|toml|hpp))\b", file.read_text("utf-8")):
+            name = Path(cited).name
+            if name not in SOURCES or not any(place.endswith("/" + cited) for place in SOURCES[name]):
+                found += [f"{file.name}: {cited}"] if name not in NAMED_BY_OTHERS else []
+    assert found == []

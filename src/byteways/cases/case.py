@@ -293,7 +293,7 @@ class Case:
 
     @property
     def path(self) -> str:
-        """The devices as connected by the pattern (case_path.py)."""
+        """The devices as connected by the pattern."""
         return path_of(self, of_all_ranks=self.pattern in OF_ALL_RANKS)
 
     @property

@@ -1,7 +1,7 @@
 """Keys of a machine model with their types, and which are optional.
 
-native/simulator/model.hpp defines the meaning of each key; those of `topology` are for discovery only. The
-types that a file is read with, and the JSON Schema, are generated from this table.
+native/simulator/machine/model.hpp defines the meaning of each key; those of `topology` are for discovery
+only. The types that a file is read with, and the JSON Schema, are generated from this table.
 """
 
 from __future__ import annotations

@@ -411,7 +411,7 @@ def _varied(items: Sequence[BudgetCase]) -> Iterator[BudgetCase]:
     """Orders the cases of a sweep so that any prefix contains comparisons of the most different kinds.
 
     Cases that differ in one axis only stay together. The next group is the one whose values occurred least
-    so far; among equals, the one whose size comes first in _spread() (variety.py).
+    so far; among equals, the one whose size comes first in _spread().
     """
     ranks = {size: rank for rank, size in enumerate(_spread({item.case.size_bytes for item in items}))}
     groups = _groups(sorted(items, key=lambda item: ranks[item.case.size_bytes]))

@@ -32,7 +32,7 @@ from byteways.base.units import format_size
 SMALL_SIZES = (4 * 2**10, 2**20)
 #: Sizes from which on launch overhead no longer counts, so that one may stand for another.
 LARGE = 16 * 2**20
-#: Kinds of pair (selection.KINDS) in table order.
+#: Kinds of pair (selection.PAIR_KINDS) in table order.
 ORDER = ("cpu-gpu", "gpu-cpu", "gpu-gpu", "gpu", "cpu", "cpu-cpu")
 PAIR_LABELS = {
     "cpu-gpu": "host > GPU",

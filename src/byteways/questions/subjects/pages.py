@@ -37,7 +37,7 @@ class Compared:
     `explicit` is the fastest interface between non-migrating memories on the same paths.
     """
 
-    kind: str  # a key of selection.KINDS
+    kind: str  # a key of selection.PAIR_KINDS
     class_name: str
     size_bytes: int
     ways: dict[str, ResultGroup]

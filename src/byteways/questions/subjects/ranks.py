@@ -15,7 +15,7 @@ from byteways.cases.options import TIMING
 from byteways.cases.osu import OSU
 from byteways.questions.display.table import Table, shaded
 
-#: Beginning of a sentence about two ranks, by kind of pair (selection.KINDS).
+#: Beginning of a sentence about two ranks, by kind of pair (selection.PAIR_KINDS).
 SENTENCE_STARTS = {
     "cpu": "Between ranks of one NUMA domain",
     "cpu-cpu": "Between ranks in different NUMA domains",

@@ -26,7 +26,7 @@ COMPARED_QUANTITY = "fraction of peak"
 class MachinesRow:
     """One interface at one size over one class of links in each run; the values are fractions of the peak."""
 
-    between: str  # a key of selection.KINDS
+    between: str  # a key of selection.PAIR_KINDS
     variant: Variant
     size_bytes: int
     classes: tuple[str, str]  # of the first run's links and of the second's
