@@ -13,7 +13,7 @@ from byteways.cli import best, main
 from byteways.plan.budget import BudgetError
 from tests.report import sample_run
 from tests.report.run_builder import GIB
-from tests.unit.test_comparison import folder_of, pairs_run
+from tests.unit.verdicts.test_comparison import folder_of, pairs_run
 
 ORDER = "devices, then the size, then the run: byteways best gpu0 gpu1"
 

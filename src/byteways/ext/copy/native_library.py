@@ -1,6 +1,6 @@
 """libbyteways_copy through ctypes: functions, structures and error codes of its header.
 
-native/copy_library/byteways_copy.h has the contract; tests/unit/test_copying.py compares the two.
+native/copy_library/byteways_copy.h has the contract; tests/unit/copy/test_copying.py compares the two.
 """
 
 from __future__ import annotations
