@@ -272,7 +272,7 @@ def _no_worker(chosen: str, cause: str) -> BytewaysError:
 
 def module_command(module: str) -> tuple[str, ...]:
     """Returns the command that runs a byteways module, which the current directory cannot shadow."""
-    return (sys.executable, str(Path(__file__).with_name("start.py")), module)
+    return (sys.executable, str(Path(__file__).parents[1] / "start.py"), module)
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:

@@ -62,7 +62,7 @@ def of_the_system(error: Exception) -> BytewaysError | None:
     if error.errno in _SCARCE:
         return unusable("the system is out of a resource", error, _MEMORY)
     name = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else str(error.filename)
-    if Path(name).is_relative_to(Path(__file__).parent):
+    if Path(name).is_relative_to(Path(__file__).parents[1]):
         return BytewaysError(
             f"byteways lacks one of its own files: {name}",
             cause=error.strerror,

@@ -16,9 +16,8 @@ from byteways.cli import main
 from byteways.plan.filter_keys import KEYS
 from byteways.plan.filters import only_filter
 from byteways.plan.suite import load, parse
+from tests.unit.plan.test_plan_filters import MACHINE
 from tests.unit.planning import plan
-
-from .test_plan_filters import MACHINE
 
 OURS = {
     "interface": (*INTERFACES,),

@@ -20,7 +20,7 @@ from typing import Any
 #: Set by ext/watch/changes.py and ext/watch/launching.py, which a program without byteways cannot import.
 _PLAN, _FOLDER = "BYTEWAYS_WATCH_COPIES", "BYTEWAYS_WATCH"
 #: Where byteways lies.
-_PACKAGES = Path(__file__).resolve().parents[3]
+_PACKAGES = Path(__file__).resolve().parents[4]
 
 
 class AfterTorch:
