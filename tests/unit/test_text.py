@@ -16,7 +16,7 @@ from byteways.base.text import visible, visible_data
 from byteways.cli import main
 from byteways.report import write_report
 from byteways.report.render import script_json
-from rooms import parsed
+from packages import parsed
 from tests.report import sample_run
 
 #: Sets a window's title, clears the screen, turns a number around, is the 8-bit form of ESC [.
