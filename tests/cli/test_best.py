@@ -202,7 +202,7 @@ def test_an_answer_says_what_there_was_no_time_for(
 ) -> None:
     """Catches a question whose time is over and that has no answer, or one that hides what is missing."""
     from byteways.cli.progress import Progress
-    from byteways.measure.conduct.time_limit import TimeLimit
+    from byteways.measuring.conduct.time_limit import TimeLimit
     from byteways.record.record import Record
 
     ended = Progress.ended

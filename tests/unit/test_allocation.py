@@ -16,8 +16,8 @@ from byteways.cli.allocated_hosts import (
     doubt_about_this_host,
 )
 from byteways.cli.run_task import default_folder
-from byteways.measure.shared.allocation import Allocation
-from byteways.measure.shared.launchers import find_launcher
+from byteways.measuring.shared.allocation import Allocation
+from byteways.measuring.shared.launchers import find_launcher
 from byteways.plan.suite import load
 
 JOB = {"SLURM_JOB_ID": "12", "SLURM_JOB_NODELIST": "n[1-2]", "SLURMD_NODENAME": "n2"}

@@ -10,7 +10,7 @@ import pytest
 
 from byteways import _core
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.work.buffer_pool import KEPT_PART, BufferPool
+from byteways.measuring.work.buffer_pool import KEPT_PART, BufferPool
 from byteways.plan.footprint import flow_buffer_bytes
 
 MIB = 1 << 20

@@ -6,7 +6,7 @@ from unittest import mock
 
 from assumed_numbers import Machine, numbers_of, only_assumed
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.shared.request import CaseRequest
+from byteways.measuring.shared.request import CaseRequest
 from byteways.models import load
 from byteways.models.basis import rests_on
 from tests.native.simulated import apart

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
-from byteways.measure.conduct.recording import record_without_values
-from byteways.measure.conduct.requested import request_fields
+from byteways.measuring.conduct.recording import record_without_values
+from byteways.measuring.conduct.requested import request_fields
 from byteways.models import load, names
 from byteways.models.basis import rests_on
 from byteways.models.model import MachineModel, SourcedValue

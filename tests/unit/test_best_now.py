@@ -10,8 +10,8 @@ import pytest
 
 from byteways.cases.question import question
 from byteways.cli import best, measure_now
-from byteways.measure.conduct import plan_file
-from byteways.measure.conduct.time_limit import TimeLimit
+from byteways.measuring.conduct import plan_file
+from byteways.measuring.conduct.time_limit import TimeLimit
 from byteways.plan.question_suite import suite_of
 from byteways.plan.suite_types import Suite
 from tests.unit.legality import H200X4

@@ -23,7 +23,7 @@ from byteways.cases.block_list import BlockList
 from byteways.cases.option_set import NO_OPTIONS
 from byteways.cases.question import Question, question
 from byteways.cli import main
-from byteways.measure.conduct.simulation import simulation_of
+from byteways.measuring.conduct.simulation import simulation_of
 from byteways.models import names
 from byteways.plan.question_suite import suite_of
 from byteways.questions.findings import findings

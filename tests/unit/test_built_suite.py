@@ -31,8 +31,8 @@ COPY = {"interface": ["copy"], "source": "gpu0:device", "destination": ["gpu1:de
 TOPOLOGY = planning.h200x4[0]
 #: They read what somebody saved: a run or a study.
 READERS = {
-    *("cli/measure_now.py", "ext/studies/comparison/value_lookup.py", "measure/conduct/resume.py"),
-    *("measure/hosts/execution.py", "ext/studies/published/reading.py"),
+    *("cli/measure_now.py", "ext/studies/comparison/value_lookup.py", "measuring/conduct/resume.py"),
+    *("measuring/hosts/execution.py", "ext/studies/published/reading.py"),
 }
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from byteways import _core
 from byteways.cases.interfaces import INTERFACES
-from byteways.measure.work import capabilities
-from byteways.measure.work.capabilities import Asked, _peers
+from byteways.measuring.work import capabilities
+from byteways.measuring.work.capabilities import Asked, _peers
 
 
 def test_a_gpu_that_fails_while_peers_are_proved_costs_its_own_pairs_only() -> None:
@@ -151,7 +151,7 @@ def test_whether_ranks_can_run(
         (tmp_path / "mpiexec").write_text("#!/bin/sh\n")
         (tmp_path / "mpiexec").chmod(0o755)
     monkeypatch.setattr(
-        "byteways.measure.shared.mpi_library.mpi_report_of_child",
+        "byteways.measuring.shared.mpi_library.mpi_report_of_child",
         lambda program: {"usable": False, "reason": f"told of {program}"},
     )
     capabilities._mpi_offer.cache_clear()

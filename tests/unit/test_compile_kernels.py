@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from byteways.measure.work import capabilities, compile_kernels
-from byteways.measure.work.compile_kernels import compile_in_child, risky_architectures
+from byteways.measuring.work import capabilities, compile_kernels
+from byteways.measuring.work.compile_kernels import compile_in_child, risky_architectures
 
 DIES = [SimpleNamespace(name=f"gpu{i}", runtime="hip", architecture="gfx942") for i in range(2)]
 CPU = SimpleNamespace(name="cpu0", runtime="host", architecture="x86_64")

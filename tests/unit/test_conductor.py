@@ -11,13 +11,13 @@ import pytest
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.cases.reasons import CLOCK_WRONG, NO_ANSWER, OUT_OF_TIME
 from byteways.machine.model import Device, Topology
-from byteways.measure.conduct import conductor
-from byteways.measure.conduct.conductor import Conductor, deadline_s
-from byteways.measure.conduct.losses import LOSSES_TO_GIVE_UP
-from byteways.measure.conduct.process import WorkerLost
-from byteways.measure.shared.launchers import Job, Launcher
-from byteways.measure.shared.request import key_of
-from byteways.measure.shared.worker_clock import ClockDoubt
+from byteways.measuring.conduct import conductor
+from byteways.measuring.conduct.conductor import Conductor, deadline_s
+from byteways.measuring.conduct.losses import LOSSES_TO_GIVE_UP
+from byteways.measuring.conduct.process import WorkerLost
+from byteways.measuring.shared.launchers import Job, Launcher
+from byteways.measuring.shared.request import key_of
+from byteways.measuring.shared.worker_clock import ClockDoubt
 from tests.changed import replace
 
 HOST = "cpu0:pageable"
@@ -121,7 +121,7 @@ def test_what_is_asked(workers: Workers) -> None:
 def test_a_case_timed_by_a_wrong_clock_fails(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches figures of a clock at half speed, and a case that is lost with a worker asked for it."""
     clock = iter(range(0, 10**12, 10**9))
-    monkeypatch.setattr("byteways.measure.conduct.clock_watch.ClockWatch.begin", lambda watch: None)
+    monkeypatch.setattr("byteways.measuring.conduct.clock_watch.ClockWatch.begin", lambda watch: None)
     doubts: list[Any] = [None, ClockDoubt(1.0, 2.0, 2.0), WorkerLost("it is gone"), None]
 
     def doubt(watch: Any) -> Any:
@@ -130,7 +130,7 @@ def test_a_case_timed_by_a_wrong_clock_fails(workers: Workers, monkeypatch: pyte
             raise found
         return found
 
-    monkeypatch.setattr("byteways.measure.conduct.clock_watch.ClockWatch.doubt", doubt)
+    monkeypatch.setattr("byteways.measuring.conduct.clock_watch.ClockWatch.doubt", doubt)
     good = {"status": "measured", "reason": None, "bandwidth_bytes_per_s": 1e9, "verified": True}
     workers.answers = lambda request: {**good, "host_ns": float(next(clock))}
     _, records = run(planned(), planned("load"), planned("store"), planned("memset"))

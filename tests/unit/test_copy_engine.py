@@ -12,7 +12,7 @@ import pytest
 from byteways.base.errors import BytewaysError
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.machine.model import Capabilities, CopyEngines, Offer, Topology
-from byteways.measure.work.capabilities import _copy_engines
+from byteways.measuring.work.capabilities import _copy_engines
 from byteways.plan.legality import refusal
 from byteways.plan.suite import load
 from tests.changed import replace

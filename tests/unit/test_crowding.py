@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.conduct.oversubscription import Oversubscription
-from byteways.measure.shared.launchers import NO_LAUNCHER, Job, Launcher
+from byteways.measuring.conduct.oversubscription import Oversubscription
+from byteways.measuring.shared.launchers import NO_LAUNCHER, Job, Launcher
 
 FOUR = Job(Launcher("test", ("mpiexec", "-n", "{ranks}")), 4)
 LATE = "no answer within 42 s"

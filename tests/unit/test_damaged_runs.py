@@ -11,7 +11,7 @@ import pytest
 
 from byteways.answers.results.progress import damage
 from byteways.base.errors import BytewaysError
-from byteways.measure.conduct.journal import encode
+from byteways.measuring.conduct.journal import encode
 from byteways.record import manifest as manifests
 from byteways.record.journal_lines import JournalLines
 from byteways.record.run_folder import JOURNAL, RunFolder, is_left_over, read_journal

@@ -15,11 +15,11 @@ from byteways.cli.topo_links import tree
 from byteways.console.layout import plain
 from byteways.machine.model import Topology
 from byteways.machine.routes import link_class
-from byteways.measure.conduct import suite_choice
-from byteways.measure.conduct.probe import probe_with
-from byteways.measure.conduct.process import WorkerProcess
-from byteways.measure.conduct.simulation import simulation_of
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.conduct import suite_choice
+from byteways.measuring.conduct.probe import probe_with
+from byteways.measuring.conduct.process import WorkerProcess
+from byteways.measuring.conduct.simulation import simulation_of
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.device_sample import ALL_UP_TO_DEVICES, sample_for
 from byteways.plan.estimate import Estimator
 from byteways.plan.planner import make_plan

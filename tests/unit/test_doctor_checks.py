@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from byteways.machine.model import Offer
-from byteways.measure.doctor.check import CHECK_STATES, Diagnosis
-from byteways.measure.doctor.devices import check_gpus, check_mps
-from byteways.measure.doctor.host import (
+from byteways.measuring.doctor.check import CHECK_STATES, Diagnosis
+from byteways.measuring.doctor.devices import check_gpus, check_mps
+from byteways.measuring.doctor.host import (
     check_cores,
     check_cpu_quota,
     check_governor,
@@ -23,10 +23,10 @@ from byteways.measure.doctor.host import (
     check_memory,
     check_numa_balancing,
 )
-from byteways.measure.doctor.libraries import check_libraries
-from byteways.measure.doctor.process import check_cache, check_compiler, check_process, check_variables
-from byteways.measure.shared.health_host import HostLoad
-from byteways.measure.shared.health_users import GpuProcess, GpuUse
+from byteways.measuring.doctor.libraries import check_libraries
+from byteways.measuring.doctor.process import check_cache, check_compiler, check_process, check_variables
+from byteways.measuring.shared.health_host import HostLoad
+from byteways.measuring.shared.health_users import GpuProcess, GpuUse
 from byteways.plan import footprint
 from tests.machines import synthetic
 from tests.machines.synthetic import ABSENT, BULK, FOUND, capabilities, write

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from byteways.measure.doctor.check import Diagnosis
-from byteways.measure.doctor.gpu_driver import (
+from byteways.measuring.doctor.check import Diagnosis
+from byteways.measuring.doctor.gpu_driver import (
     check_device_files,
     check_gpu_driver,
     check_iommu,
     check_module,
     check_releases,
 )
-from byteways.measure.doctor.process import check_variables
+from byteways.measuring.doctor.process import check_variables
 from tests.machines import amd
 from tests.machines.synthetic import write
 from tests.machines.sysfs_writer import write_tree

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from byteways import _core
-from byteways.measure.work.energy import (
+from byteways.measuring.work.energy import (
     LEAST_S,
     LEAST_UPDATES,
     MOST_S,

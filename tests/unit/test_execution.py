@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from byteways.measure.conduct import execution
-from byteways.measure.conduct.conductor import Interrupted, deadline_s
-from byteways.measure.conduct.execution import Execution
-from byteways.measure.conduct.simulation import simulated_deadline_s
+from byteways.measuring.conduct import execution
+from byteways.measuring.conduct.conductor import Interrupted, deadline_s
+from byteways.measuring.conduct.execution import Execution
+from byteways.measuring.conduct.simulation import simulated_deadline_s
 
 
 @pytest.fixture

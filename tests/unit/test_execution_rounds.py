@@ -11,8 +11,8 @@ import pytest
 from byteways.base.errors import BytewaysError
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.machine.model import Capabilities
-from byteways.measure.conduct import execution, new_folder
-from byteways.measure.conduct.execution import (
+from byteways.measuring.conduct import execution, new_folder
+from byteways.measuring.conduct.execution import (
     Execution,
     Repetition,
     plan_of,
@@ -20,8 +20,8 @@ from byteways.measure.conduct.execution import (
     repetition_of,
     reserve_s,
 )
-from byteways.measure.conduct.new_folder import check_new_folder, claim_folder, restore_folder
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.conduct.new_folder import check_new_folder, claim_folder, restore_folder
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.suite import load
 from byteways.record.run_folder import BEFORE_MEASURING, JOURNAL, LOG, MANIFEST, PLAN
 

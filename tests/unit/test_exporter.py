@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import pytest
 
 from byteways import _core
-from byteways.measure.work import exporter, measurer
-from byteways.measure.work.exporter import Exporter, ExporterLost
+from byteways.measuring.work import exporter, measurer
+from byteways.measuring.work.exporter import Exporter, ExporterLost
 
 #: Answers each request with its process id and the size; `fail` and `end` stand for a refusal and a crash.
 CHILD = """

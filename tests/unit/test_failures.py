@@ -15,9 +15,9 @@ from byteways.cases.reasons import (
     WORKER_ERROR,
     WORKER_LOST,
 )
-from byteways.measure.conduct.losses import Losses
-from byteways.measure.conduct.recording import record_without_values
-from byteways.measure.work.failures import failed_by
+from byteways.measuring.conduct.losses import Losses
+from byteways.measuring.conduct.recording import record_without_values
+from byteways.measuring.work.failures import failed_by
 from byteways.record.blame import FailureBlame
 from tests.report import sample_run
 from tests.report.run_builder import Builder

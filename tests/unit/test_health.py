@@ -9,9 +9,14 @@ import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.machine.sysfs_health import SysfsReading
-from byteways.measure.shared.health_users import GpuProcess, GpuUse
-from byteways.measure.work import health
-from byteways.measure.work.health import COUNTERS_JUDGED_FROM_BYTES, HealthMonitor, devices_of, throttle_names
+from byteways.measuring.shared.health_users import GpuProcess, GpuUse
+from byteways.measuring.work import health
+from byteways.measuring.work.health import (
+    COUNTERS_JUDGED_FROM_BYTES,
+    HealthMonitor,
+    devices_of,
+    throttle_names,
+)
 from byteways.record.warnings import THROTTLE_REASONS
 from tests.changed import replace
 

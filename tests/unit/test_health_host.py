@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.measure.shared.health_host import JUDGED_WINDOW_S, HostLoad, HostMonitor, HostReading
+from byteways.measuring.shared.health_host import JUDGED_WINDOW_S, HostLoad, HostMonitor, HostReading
 from tests.machines.synthetic import write
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.measure.work.capabilities import _DEVICE_FIELDS, _device
-from byteways.measure.work.energy import CounterWatch
-from byteways.measure.work.health import _error_warnings
+from byteways.measuring.work.capabilities import _DEVICE_FIELDS, _device
+from byteways.measuring.work.energy import CounterWatch
+from byteways.measuring.work.health import _error_warnings
 from byteways.questions.subjects.series import _health
 from tests.changed import replace
 from tests.report.few_records import flow, record

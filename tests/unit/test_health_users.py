@@ -11,8 +11,8 @@ import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.machine.sysfs_health import SysfsReading
-from byteways.measure.shared.health_users import GpuProcess, GpuUse, GpuUsers
-from byteways.measure.work.health import HealthMonitor
+from byteways.measuring.shared.health_users import GpuProcess, GpuUse, GpuUsers
+from byteways.measuring.work.health import HealthMonitor
 from tests.machines.synthetic import write
 from tests.unit.test_limit import Clock
 

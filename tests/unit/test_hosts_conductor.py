@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from byteways.base.errors import BytewaysError
-from byteways.measure.conduct.journal import Journal
-from byteways.measure.conduct.process import WorkerLost
-from byteways.measure.conduct.rank_faults import ProcessFault, host_among
-from byteways.measure.hosts import job as jobs
-from byteways.measure.hosts.conductor import HostsConductor
-from byteways.measure.hosts.facts import version
-from byteways.measure.hosts.job import HostsJob
-from byteways.measure.hosts.launchers import HostsLauncher
-from byteways.measure.hosts.reach import HostSearch
-from byteways.measure.shared.launchers import Launcher
+from byteways.measuring.conduct.journal import Journal
+from byteways.measuring.conduct.process import WorkerLost
+from byteways.measuring.conduct.rank_faults import ProcessFault, host_among
+from byteways.measuring.hosts import job as jobs
+from byteways.measuring.hosts.conductor import HostsConductor
+from byteways.measuring.hosts.facts import version
+from byteways.measuring.hosts.job import HostsJob
+from byteways.measuring.hosts.launchers import HostsLauncher
+from byteways.measuring.hosts.reach import HostSearch
+from byteways.measuring.shared.launchers import Launcher
 from byteways.plan.hosts.names import Host
 from byteways.plan.hosts.plan import HostsPlan, make_hosts_plan
 from byteways.plan.hosts.rule import Meetings, PairRule

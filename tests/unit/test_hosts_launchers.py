@@ -10,12 +10,12 @@ import pytest
 
 from byteways.base.errors import BytewaysError
 from byteways.machine.model import Device, Link, Nic, Topology
-from byteways.measure.hosts import launchers, reach, states
-from byteways.measure.hosts.facts import cores_of_rank, ends_of, number_on_host, placed, sharing
-from byteways.measure.hosts.job import HostsJob
-from byteways.measure.hosts.launchers import HostsLauncher, find_hosts_launcher
-from byteways.measure.shared.allocation import Allocation
-from byteways.measure.shared.launchers import Launcher
+from byteways.measuring.hosts import launchers, reach, states
+from byteways.measuring.hosts.facts import cores_of_rank, ends_of, number_on_host, placed, sharing
+from byteways.measuring.hosts.job import HostsJob
+from byteways.measuring.hosts.launchers import HostsLauncher, find_hosts_launcher
+from byteways.measuring.shared.allocation import Allocation
+from byteways.measuring.shared.launchers import Launcher
 
 FAMILIES = [
     ("MPICH", ("mpiexec", "-n", "{ranks}"), "mpiexec -n N -f F -ppn R P"),

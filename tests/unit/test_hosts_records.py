@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from byteways.measure.conduct.journal import entry_of
-from byteways.measure.hosts.facts import ends_of
-from byteways.measure.hosts.measuring import HostMeasurer
-from byteways.measure.hosts.recording import measured_between_hosts
+from byteways.measuring.conduct.journal import entry_of
+from byteways.measuring.hosts.facts import ends_of
+from byteways.measuring.hosts.measuring import HostMeasurer
+from byteways.measuring.hosts.recording import measured_between_hosts
 from byteways.plan.hosts.names import Host
 from byteways.plan.hosts.plan import HostsPlan, make_hosts_plan
 from byteways.plan.hosts.rule import PairRule

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from byteways.measure.conduct.interruption import Interruption
+from byteways.measuring.conduct.interruption import Interruption
 
 
 def test_hangups_that_are_ignored_stay_so() -> None:

@@ -11,7 +11,7 @@ import pytest
 from byteways import _core
 from byteways.answers.results.index import Index
 from byteways.cases.case import Case
-from byteways.measure.work.buffer_pool import BufferPool
+from byteways.measuring.work.buffer_pool import BufferPool
 from byteways.questions.display.topic import Topic
 from byteways.questions.findings import findings
 from byteways.questions.subjects import ipc, messages

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from byteways.base.errors import BytewaysError
 from byteways.machine.model import Capabilities
-from byteways.measure.conduct import journal as journals
-from byteways.measure.conduct.journal import Journal
+from byteways.measuring.conduct import journal as journals
+from byteways.measuring.conduct.journal import Journal
 from byteways.record import manifest as manifests
 from byteways.record.run_folder import JOURNAL, MANIFEST, RunFolder, read_journal, read_manifest
 from byteways.record.samples import SAMPLES_FILE, Samples
@@ -102,7 +102,7 @@ def test_full_disk_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.Mon
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(file, data[:-50])
 
-    monkeypatch.setattr("byteways.measure.conduct.append_only_file.os.write", fills_up)
+    monkeypatch.setattr("byteways.measuring.conduct.append_only_file.os.write", fills_up)
     with pytest.raises(BytewaysError) as caught:
         journal.append(record(1))
     monkeypatch.undo()
@@ -128,7 +128,7 @@ def test_slow_file_systems_are_synchronised_once_a_second(
         calls.append(now[0])
         now[0] += cost_s
 
-    monkeypatch.setattr("byteways.measure.conduct.append_only_file.os.fdatasync", synchronise)
+    monkeypatch.setattr("byteways.measuring.conduct.append_only_file.os.fdatasync", synchronise)
     journal = Journal(tmp_path, clock=lambda: now[0])
     for number in range(25):
         now[0] = number * 0.1
@@ -155,8 +155,8 @@ def test_samples_are_on_the_disk_before_their_record(tmp_path: Path, monkeypatch
         done.append(("sync", name_of(file)))
         real_sync(file)
 
-    monkeypatch.setattr("byteways.measure.conduct.append_only_file.os.write", write)
-    monkeypatch.setattr("byteways.measure.conduct.append_only_file.os.fdatasync", synchronise)
+    monkeypatch.setattr("byteways.measuring.conduct.append_only_file.os.write", write)
+    monkeypatch.setattr("byteways.measuring.conduct.append_only_file.os.fdatasync", synchronise)
     with Journal(tmp_path) as journal:
         one = record(0)
         journal.append(one, Samples(one.case_id, 0, [1.0, 2.0]))
@@ -341,7 +341,7 @@ def test_full_disk_of_a_folder_that_is_taken_away(tmp_path: Path, monkeypatch: p
     def fails(file: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("byteways.measure.conduct.append_only_file.os.write", fails)
+    monkeypatch.setattr("byteways.measuring.conduct.append_only_file.os.write", fails)
     with pytest.raises(BytewaysError) as caught:
         journal.append(record(0))
     assert "--resume" not in (caught.value.hint or "") and caught.value.hint

@@ -9,8 +9,8 @@ import pytest
 from byteways.base.errors import BytewaysError
 from byteways.cases.case import PlannedCase
 from byteways.machine.model import Capabilities, Offer
-from byteways.measure.shared.launchers import LOCAL, NO_LAUNCHER, Launcher, job_for, job_of
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.shared.launchers import LOCAL, NO_LAUNCHER, Launcher, job_for, job_of
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.legality import refusal
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import parse
@@ -54,7 +54,7 @@ def test_threads_need_no_launcher() -> None:
 def test_processes_have_a_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a run of both kinds whose processes nobody starts."""
     found = Launcher("toy", ("toy",))
-    monkeypatch.setattr("byteways.measure.shared.launchers.find_launcher", lambda given: found)
+    monkeypatch.setattr("byteways.measuring.shared.launchers.find_launcher", lambda given: found)
     both = planned('launch = ["thread", "process"]')
     job = job_of(both)
     assert job is not None and job.launcher is found
@@ -69,15 +69,15 @@ def test_processes_without_mpi_start_locally(monkeypatch: pytest.MonkeyPatch) ->
     def missing(given: str | None) -> Launcher:
         raise BytewaysError("no MPI launcher found")
 
-    monkeypatch.setattr("byteways.measure.shared.launchers.find_launcher", missing)
+    monkeypatch.setattr("byteways.measuring.shared.launchers.find_launcher", missing)
     of_nccl = planned('launch = "process"', capabilities=NO_MPI)
     assert [one.reason for one in of_nccl] == [None]
     for given in (None, "local"):
         job = job_of(of_nccl, given)
         assert job is not None and job.launcher is LOCAL
         line = job.line().split()
-        assert line[line.index("byteways.measure.work.local_ranks") :][:4] == [
-            *("byteways.measure.work.local_ranks", "--ranks", "2", "--"),
+        assert line[line.index("byteways.measuring.work.local_ranks") :][:4] == [
+            *("byteways.measuring.work.local_ranks", "--ranks", "2", "--"),
         ]
     of_mpi = [replace(one, case=replace(one.case, interface="mpi")) for one in planned('timing = "isolated"')]
     with pytest.raises(BytewaysError, match="no MPI launcher found"):

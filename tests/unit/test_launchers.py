@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from byteways.base.errors import BytewaysError
-from byteways.measure.shared import launchers, mpi_library
-from byteways.measure.shared.launchers import Launcher, find_launcher
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.shared import launchers, mpi_library
+from byteways.measuring.shared.launchers import Launcher, find_launcher
+from byteways.measuring.shared.options import RunOptions
 
 OPEN = ("{path}", "-n", "{ranks}", "--bind-to", "none")
 PLAIN = ("{path}", "-n", "{ranks}")

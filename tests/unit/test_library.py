@@ -153,7 +153,7 @@ def test_measuring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_interrupting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a notebook's interrupt that loses what was measured, or is swallowed."""
-    from byteways.measure.conduct.measure_from_python import Quiet
+    from byteways.measuring.conduct.measure_from_python import Quiet
 
     begins = Quiet.began
 

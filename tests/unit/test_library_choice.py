@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from byteways.measure.conduct.library_choices import LibraryChoices, ProbeFailed
-from byteways.measure.shared.library_log import LibraryLog, has_choice
-from byteways.measure.shared.mpi_library import unloaded_reader
+from byteways.measuring.conduct.library_choices import LibraryChoices, ProbeFailed
+from byteways.measuring.shared.library_log import LibraryLog, has_choice
+from byteways.measuring.shared.mpi_library import unloaded_reader
 from byteways.plan.variables import unread_by
 from byteways.record.library_choice import BY_MESSAGES, LibraryChoice, choice_of
 from tests.unit.test_launch_modes import planned

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.measure.conduct.conductor import Interrupted
-from byteways.measure.conduct.time_limit import TimeLimit
+from byteways.measuring.conduct.conductor import Interrupted
+from byteways.measuring.conduct.time_limit import TimeLimit
 
 
 class Clock:

@@ -17,8 +17,8 @@ from byteways.answers.results.summary import cells
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.cli.measure_and_report import _beyond_limit
 from byteways.machine.model import Device, Link, Topology
-from byteways.measure.conduct.recording import measured_record
-from byteways.measure.conduct.requested import request_fields
+from byteways.measuring.conduct.recording import measured_record
+from byteways.measuring.conduct.requested import request_fields
 from byteways.plan.limits import excess, excess_of_pages, limit
 from byteways.plan.physical import judged, with_caches
 from byteways.record import warnings

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.work import loaded_libraries, mpi_gpu_setup
-from byteways.measure.work.loaded_libraries import second_runtime
-from byteways.measure.work.mpi_gpu_setup import path_of_gpu_messages
-from byteways.measure.work.rank_measuring import RankMeasurer
+from byteways.measuring.work import loaded_libraries, mpi_gpu_setup
+from byteways.measuring.work.loaded_libraries import second_runtime
+from byteways.measuring.work.mpi_gpu_setup import path_of_gpu_messages
+from byteways.measuring.work.rank_measuring import RankMeasurer
 
 CRAY = "MPI VERSION : CRAY MPICH version 8.1.28.29 (ANL base 3.4a2) (mpich ABI)"
 SUPPORT, IPC = mpi_gpu_setup.GPU_SUPPORT, mpi_gpu_setup.GPU_IPC
@@ -71,7 +71,7 @@ def test_copies_that_a_process_has_loaded(copies: int, tmp_path: Path) -> None:
     program = (
         "import ctypes, sys; libraries = [ctypes.CDLL(file) for file in sys.argv[1:]]\n"
         "from byteways.cases.case import Buffer, Case, Flow\n"
-        "from byteways.measure.work.loaded_libraries import second_runtime\n"
+        "from byteways.measuring.work.loaded_libraries import second_runtime\n"
         "end = Buffer.parse('gpu0:device')\n"
         "print(*(w.observed for w in second_runtime(Case('copy', 'unidirectional', "
         "(Flow(end, end, 'gpu0'),), 8))), end='')"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.conduct.losses import Losses
+from byteways.measuring.conduct.losses import Losses
 from byteways.record.blame import FailureBlame
 
 

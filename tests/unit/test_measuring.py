@@ -9,8 +9,8 @@ import pytest
 
 from byteways import _core
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.work import measuring
-from byteways.measure.work.measuring import NativeMeasurer, _exports, _first_gpus
+from byteways.measuring.work import measuring
+from byteways.measuring.work.measuring import NativeMeasurer, _exports, _first_gpus
 from tests.asked import asked
 
 SIZES = (1 << 20, 3 << 20)

@@ -11,10 +11,10 @@ import pytest
 from byteways import _core
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.cases.reasons import UNAVAILABLE, WORKER_ERROR
-from byteways.measure.work import measuring
-from byteways.measure.work.exporter import ExporterLost
-from byteways.measure.work.health import devices_of
-from byteways.measure.work.measuring import NativeMeasurer, _flow_options, _partner, _twins, _unsupported
+from byteways.measuring.work import measuring
+from byteways.measuring.work.exporter import ExporterLost
+from byteways.measuring.work.health import devices_of
+from byteways.measuring.work.measuring import NativeMeasurer, _flow_options, _partner, _twins, _unsupported
 from byteways.plan.footprint import flow_buffer_bytes
 from tests.asked import asked
 

@@ -8,7 +8,7 @@ import pytest
 
 from byteways import _core
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.work.mpi_gpu_setup import MpiGpuSetup
+from byteways.measuring.work.mpi_gpu_setup import MpiGpuSetup
 
 
 class World:

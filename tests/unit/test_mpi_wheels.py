@@ -12,12 +12,12 @@ from types import SimpleNamespace
 import pytest
 
 import slim_ucx_wheel
-from byteways.measure.doctor.libraries import check_gpu_messages
-from byteways.measure.shared import launchers, mpi_wheels
-from byteways.measure.shared.mpi_wheels import UCX_PACKAGES, obstacle, usable_wheels, wheels_found
-from byteways.measure.shared.simulator import simulator_path
-from byteways.measure.work import rank_measuring
-from byteways.measure.work.rank_measuring import RankMeasurer
+from byteways.measuring.doctor.libraries import check_gpu_messages
+from byteways.measuring.shared import launchers, mpi_wheels
+from byteways.measuring.shared.mpi_wheels import UCX_PACKAGES, obstacle, usable_wheels, wheels_found
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.measuring.work import rank_measuring
+from byteways.measuring.work.rank_measuring import RankMeasurer
 from tests.faults.test_device_messages import message
 from tests.native import simulated as toy
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from byteways.base.errors import BytewaysError, ExitStatus
-from byteways.measure.shared import native_build
-from byteways.measure.shared.simulator import SIMULATOR_LIBRARY
+from byteways.measuring.shared import native_build
+from byteways.measuring.shared.simulator import SIMULATOR_LIBRARY
 
 #: Stands for CMake: notes its arguments, and installs the component where it is told.
 FAKE_CMAKE = """#!/bin/sh
@@ -57,7 +57,7 @@ def test_processes_build_one_after_another(checkout: Path) -> None:
     """Catches ranks of one node that all build into the same folder."""
     program = (
         "import pathlib, sys\n"
-        "from byteways.measure.shared import native_build\n"
+        "from byteways.measuring.shared import native_build\n"
         "native_build.native_folder = lambda: pathlib.Path(sys.argv[1])\n"
         f"native_build.native_library({SIMULATOR_LIBRARY!r})\n"
     )

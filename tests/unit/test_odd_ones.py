@@ -12,7 +12,7 @@ from byteways.machine import nccl_xml
 from byteways.machine.discovery import discover
 from byteways.machine.model import Device, Link, Topology
 from byteways.machine.outliers import outliers
-from byteways.measure.doctor.devices import check_outliers
+from byteways.measuring.doctor.devices import check_outliers
 from tests.machines import amd, synthetic
 
 

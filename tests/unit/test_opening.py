@@ -11,10 +11,10 @@ import pytest
 
 from byteways.base.errors import BytewaysError
 from byteways.machine.nvml import Nvml
-from byteways.measure.conduct import opening, probe
-from byteways.measure.conduct.opening import open_machine, topology_of
-from byteways.measure.conduct.probe import LIST, PROBE_TIMEOUT_S, Probe, lost_probe, probe_with
-from byteways.measure.conduct.process import WorkerLost
+from byteways.measuring.conduct import opening, probe
+from byteways.measuring.conduct.opening import open_machine, topology_of
+from byteways.measuring.conduct.probe import LIST, PROBE_TIMEOUT_S, Probe, lost_probe, probe_with
+from byteways.measuring.conduct.process import WorkerLost
 from byteways.plan.probe_scope import ProbeScope
 from tests.unit import machines
 

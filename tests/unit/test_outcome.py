@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.work.health import HealthMonitor
-from byteways.measure.work.outcome import misplaced, on_other_pages, outcome_of
-from byteways.measure.work.outcome_fields import Outcome
+from byteways.measuring.work.health import HealthMonitor
+from byteways.measuring.work.outcome import misplaced, on_other_pages, outcome_of
+from byteways.measuring.work.outcome_fields import Outcome
 from byteways.record.evidence import EvidenceFields
 
 HOST = "cpu0:pageable"

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
-from byteways.measure.conduct.execution import RESERVE_S, reserve_s
-from byteways.measure.conduct.pace import LEAST_CASE_PART, MOST_PART, Pace
+from byteways.measuring.conduct.execution import RESERVE_S, reserve_s
+from byteways.measuring.conduct.pace import LEAST_CASE_PART, MOST_PART, Pace
 
 BUFFER = Buffer("cpu0", "pageable")
 CASE = Case("memcpy", "unidirectional", (Flow(BUFFER, BUFFER, "cpu0"),), 4096)

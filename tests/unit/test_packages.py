@@ -15,16 +15,16 @@ from packages import BY_NAME, CORE, PACKAGES, TOP, Package
 from tests.unit.test_import_cycles import MODULES, imports, needed
 
 FILES = packages.files()
-#: Programs that measure; `byteways.measure.hosts.worker` is started on each host.
-WORKERS = ["byteways.measure.hosts.worker"] + [
+#: Programs that measure; `byteways.measuring.hosts.worker` is started on each host.
+WORKERS = ["byteways.measuring.hosts.worker"] + [
     name
     for name, file in MODULES.items()
-    if name.startswith("byteways.measure.work.")
+    if name.startswith("byteways.measuring.work.")
     and '__name__ == "__main__"' in file.read_text(encoding="utf-8")
 ]
 #: What a worker never loads.
 ABOVE_WORKERS = (
-    *("byteways.measure.conduct", "byteways.measure.doctor", "byteways.answers", "byteways.questions"),
+    *("byteways.measuring.conduct", "byteways.measuring.doctor", "byteways.answers", "byteways.questions"),
     *("byteways.verdicts", "byteways.report", "byteways.console", "byteways.cli", "byteways.ext"),
 )
 
@@ -92,8 +92,8 @@ def test_an_import_is_found(tmp_path: Path) -> None:
     """Catches a search that looks past late imports, modules taken from a package, or the native core."""
     file = tmp_path / "module.py"
     file.write_text(
-        "from byteways import _core, extensions\nimport byteways.measure.work.worker\n"
-        "def late():\n    from byteways.measure.conduct import process\n"
+        "from byteways import _core, extensions\nimport byteways.measuring.work.worker\n"
+        "def late():\n    from byteways.measuring.conduct import process\n"
         "    from byteways.base.errors import BytewaysError\n"
     )
     found = {"_core", "extensions", "measure.work.worker", "measure.conduct.process", "base.errors"}

@@ -10,7 +10,7 @@ import pytest
 
 from assumed_numbers import Machine
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.shared.request import CaseRequest
+from byteways.measuring.shared.request import CaseRequest
 from byteways.models import load, names
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder

@@ -8,10 +8,10 @@ import pytest
 
 from byteways.answers.claims.claim import TIE, TRAILS
 from byteways.answers.results.index import Index
-from byteways.measure.conduct.interruption import Interruption
-from byteways.measure.conduct.measure_from_python import Quiet, measure_from_python
-from byteways.measure.conduct.simulation import simulation_of
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.conduct.interruption import Interruption
+from byteways.measuring.conduct.measure_from_python import Quiet, measure_from_python
+from byteways.measuring.conduct.simulation import simulation_of
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.suite import load
 from byteways.questions.subjects.placement import placement
 

@@ -13,7 +13,7 @@ import pytest
 from byteways.base.settings import module_command
 from byteways.cli import main
 from byteways.cli.frame import VERBS
-from byteways.measure.conduct.process import WorkerProcess
+from byteways.measuring.conduct.process import WorkerProcess
 from byteways.start import without_current_directory
 from tests.faults.harness import FAKE
 from tests.report import sample_run
@@ -40,7 +40,7 @@ def test_search_path_without_a_current_folder(gone: Path) -> None:
 
 def test_a_process_starts_without_a_current_folder(gone: Path) -> None:
     """Catches a run whose later workers all die when its folder is cleared away."""
-    program = module_command("byteways.measure.hosts.states")
+    program = module_command("byteways.measuring.hosts.states")
     subprocess.run(program, check=True, capture_output=True)
 
 

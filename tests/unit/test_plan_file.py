@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from byteways.base.errors import BytewaysError
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
-from byteways.measure.conduct import plan_file
+from byteways.measuring.conduct import plan_file
 from byteways.plan.planner import Plan
 from byteways.plan.suite import load
 from byteways.record.run_folder import PLAN

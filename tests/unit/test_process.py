@@ -14,8 +14,8 @@ import pytest
 
 from byteways.base.errors import BytewaysError
 from byteways.base.private_folder import private_folder
-from byteways.measure.conduct import process
-from byteways.measure.conduct.process import (
+from byteways.measuring.conduct import process
+from byteways.measuring.conduct.process import (
     SOCKET_PATH_LIMIT,
     WorkerLost,
     _shortened,
@@ -23,7 +23,7 @@ from byteways.measure.conduct.process import (
     out_of_memory_kills,
     process_state,
 )
-from byteways.measure.shared.exit_status import describe_exit
+from byteways.measuring.shared.exit_status import describe_exit
 
 
 @pytest.mark.parametrize(

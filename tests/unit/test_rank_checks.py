@@ -17,16 +17,16 @@ import pytest
 from byteways.base.errors import BytewaysError
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.machine.model import Topology
-from byteways.measure.conduct import rank_faults
-from byteways.measure.conduct.process import WorkerLost, WorkerProcess, process_state
-from byteways.measure.conduct.rank_checks import (
+from byteways.measuring.conduct import rank_faults
+from byteways.measuring.conduct.process import WorkerLost, WorkerProcess, process_state
+from byteways.measuring.conduct.rank_checks import (
     CheckedRanks,
     check_ranks,
     doubts_about_ranks,
     gpus_of_ranks,
     wrong_places,
 )
-from byteways.measure.conduct.rank_faults import (
+from byteways.measuring.conduct.rank_faults import (
     DEVICE_FIELD,
     EXECUTOR_FIELD,
     ProcessFault,
@@ -36,9 +36,9 @@ from byteways.measure.conduct.rank_faults import (
     culprits_of,
     with_place,
 )
-from byteways.measure.shared.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
-from byteways.measure.shared.rank_places import local_name, own_place
-from byteways.measure.work.local_ranks import first_ended
+from byteways.measuring.shared.launchers import LOCAL, NO_LAUNCHER, Job, Launcher
+from byteways.measuring.shared.rank_places import local_name, own_place
+from byteways.measuring.work.local_ranks import first_ended
 from byteways.plan.ranks import layout
 from byteways.record.blame import FailureBlame
 from tests.unit.test_ranks import host
@@ -226,7 +226,7 @@ def test_the_line_of_a_dry_run_is_the_one_that_starts_the_ranks() -> None:
     few, many = Job(launcher, 1), Job(launcher, 4096)
     assert few.line().startswith("A='x y' B=1 'mpi exec' -n 1 ")
     assert many.line().startswith("A='x y' B=1 C=2 'mpi exec' -n 4096 --more ")
-    assert few.line().endswith("byteways.measure.work.rank_worker --ranks 1")
+    assert few.line().endswith("byteways.measuring.work.rank_worker --ranks 1")
     assert shlex.split(few.line())[2:] == few.command()[few.command().index("--") + 1 :]
 
 

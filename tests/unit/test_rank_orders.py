@@ -8,8 +8,8 @@ import pytest
 
 from byteways.base.errors import BytewaysError
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.shared.launchers import Job, Launcher, job_for
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.shared.launchers import Job, Launcher, job_for
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.ranks import layout, order_mistake, twins_of
 from byteways.plan.suite import parse

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.work.outcome import outcome_of
-from byteways.measure.work.simulated_ranks import NO_LL128, SimulatedRanks, _without_effect
+from byteways.measuring.work.outcome import outcome_of
+from byteways.measuring.work.simulated_ranks import NO_LL128, SimulatedRanks, _without_effect
 from byteways.record.record import RECORD_FIELDS
 from tests.asked import asked
 from tests.unit.test_outcome import measurement

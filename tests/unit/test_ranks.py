@@ -15,11 +15,11 @@ from byteways.cases.case import Buffer, Case, Flow
 from byteways.cases.collective_counts import bus_factor
 from byteways.cases.osu import is_osu, loop_of, osu_bytes, program_of
 from byteways.machine.model import Capabilities, Device, Offer, Topology
-from byteways.measure.conduct.process import process_state
-from byteways.measure.conduct.rank_faults import blamed
-from byteways.measure.shared.launchers import Job, Launcher, find_launcher
-from byteways.measure.work.rank_ends import own_ends
-from byteways.measure.work.rank_worker import wrong_with
+from byteways.measuring.conduct.process import process_state
+from byteways.measuring.conduct.rank_faults import blamed
+from byteways.measuring.shared.launchers import Job, Launcher, find_launcher
+from byteways.measuring.work.rank_ends import own_ends
+from byteways.measuring.work.rank_worker import wrong_with
 from byteways.plan.planner import make_plan
 from byteways.plan.ranks import default_ranks, layout, oversubscribed
 from byteways.plan.suite import parse

@@ -16,12 +16,12 @@ from byteways.base.errors import BytewaysError
 from byteways.base.toml_files import read_toml
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.ext.studies.comparison import fitting
-from byteways.measure.conduct import process
-from byteways.measure.conduct.process import WorkerLost, WorkerProcess
-from byteways.measure.shared.protocol import Channel, ConnectionClosed
-from byteways.measure.work import exporter, rank_measuring, rank_worker, simulated_ranks
-from byteways.measure.work.answer import WorkerAnswer
-from byteways.measure.work.rank_worker import RankChannel, RankWorker
+from byteways.measuring.conduct import process
+from byteways.measuring.conduct.process import WorkerLost, WorkerProcess
+from byteways.measuring.shared.protocol import Channel, ConnectionClosed
+from byteways.measuring.work import exporter, rank_measuring, rank_worker, simulated_ranks
+from byteways.measuring.work.answer import WorkerAnswer
+from byteways.measuring.work.rank_worker import RankChannel, RankWorker
 from byteways.plan.suite import parse
 from byteways.record import manifest, samples
 from byteways.record.samples import SamplesFile

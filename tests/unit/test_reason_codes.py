@@ -7,7 +7,7 @@ from pathlib import Path
 
 from byteways.cases.reasons import MEANINGS, OUT_OF_TIME, PAGES_LAND_ELSEWHERE
 from byteways.machine.model import Offer
-from byteways.measure.conduct import plan_file
+from byteways.measuring.conduct import plan_file
 from byteways.plan.legality import RULES, broken_rule
 from byteways.plan.planner import make_plan
 from tests.unit.legality import H200X4, TWO_DOMAINS, case

@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import byteways
 from byteways import _core
 from byteways.cases.case import IDENTITY_FIELDS, Case
-from byteways.measure.work.outcome_fields import Outcome
+from byteways.measuring.work.outcome_fields import Outcome
 from byteways.record import columns
 from byteways.record.record import DEFINITION_FIELDS, RECORD_FIELDS, Record
 from byteways.record.record_parts import TYPES_OF_PARTS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.work.residency import OFF_HOST, Pages, _moved_bytes, _seen, about_pages, pages_of
+from byteways.measuring.work.residency import OFF_HOST, Pages, _moved_bytes, _seen, about_pages, pages_of
 
 MIB = 2**20
 

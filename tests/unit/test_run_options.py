@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from byteways.measure.conduct.execution import repetition_of
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.conduct.execution import repetition_of
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.suite import load
 
 

@@ -12,8 +12,8 @@ from byteways.answers.results.index import Index
 from byteways.answers.results.summary import cells
 from byteways.base.units import format_duration, parse_duration
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
-from byteways.measure.conduct.execution import Repetition, repetition_of
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.conduct.execution import Repetition, repetition_of
+from byteways.measuring.shared.options import RunOptions
 from byteways.questions.findings import findings
 from byteways.questions.subjects import series
 from byteways.questions.subjects.series import changes

@@ -16,11 +16,11 @@ from byteways.answers.claims.claim import LEADS, TIE
 from byteways.answers.results.index import Index
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.cli.measure_and_report import settled_text
-from byteways.measure.conduct.interruption import Interruption
-from byteways.measure.conduct.measure_from_python import Quiet, measure_from_python
-from byteways.measure.conduct.settling import LEAST_FURTHER_S, MOST_MEASUREMENTS, Settling, settling
-from byteways.measure.conduct.simulation import simulation_of
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.conduct.interruption import Interruption
+from byteways.measuring.conduct.measure_from_python import Quiet, measure_from_python
+from byteways.measuring.conduct.settling import LEAST_FURTHER_S, MOST_MEASUREMENTS, Settling, settling
+from byteways.measuring.conduct.simulation import simulation_of
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.suite import load
 from byteways.plan.suite_types import MOST_ROUNDS
 from byteways.record.run_folder import RunFolder

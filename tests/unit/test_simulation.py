@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs, to_builtins
 
 from byteways.base.errors import BytewaysError
-from byteways.measure.conduct.simulation import (
+from byteways.measuring.conduct.simulation import (
     Simulation,
     recorded_simulation,
     simulation_changes,

@@ -11,7 +11,7 @@ import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.machine.sysfs_health import SysfsHealth, SysfsReading
-from byteways.measure.work.health import HealthMonitor
+from byteways.measuring.work.health import HealthMonitor
 from tests.machines.synthetic import write
 
 ADDRESS = "0000:c1:00.0"

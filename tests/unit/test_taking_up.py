@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from byteways.base.errors import BytewaysError
-from byteways.measure.conduct import resume
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.conduct import resume
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.suite import load
 from byteways.record.record import SCHEMA_VERSION
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.shared.request import CaseRequest
-from byteways.measure.work import capabilities
-from byteways.measure.work.failures import skipped
-from byteways.measure.work.torch_measuring import (
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.work import capabilities
+from byteways.measuring.work.failures import skipped
+from byteways.measuring.work.torch_measuring import (
     MOST_HOLD_NS,
     MOST_MISSES,
     POISON,

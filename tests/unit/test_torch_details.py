@@ -13,9 +13,9 @@ import pytest
 
 from byteways.cases.case import Case, Flow
 from byteways.cases.reasons import CALL_FAILED, OUT_OF_MEMORY, UNAVAILABLE
-from byteways.measure.shared.protocol import Unavailable
-from byteways.measure.work import torch_measuring
-from byteways.measure.work.torch_measuring import MULTIPLIER, POISON, TorchMeasurer, _Copies
+from byteways.measuring.shared.protocol import Unavailable
+from byteways.measuring.work import torch_measuring
+from byteways.measuring.work.torch_measuring import MULTIPLIER, POISON, TorchMeasurer, _Copies
 from tests.unit.fake_torch import FakeTorch
 from tests.unit.test_torch_copy import MIB, UUIDS, outcome, request
 

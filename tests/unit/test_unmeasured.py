@@ -10,9 +10,9 @@ from byteways.base.errors import BytewaysError, ExitStatus
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.cases.reasons import OUT_OF_TIME
 from byteways.machine.model import Capabilities, Offer
-from byteways.measure.conduct.recording import record_without_values
-from byteways.measure.conduct.skipped_cases import HUGE_PAGES_ON, Lacks, check_some, mostly_skipped
-from byteways.measure.shared.launchers import INSTALL_MPI
+from byteways.measuring.conduct.recording import record_without_values
+from byteways.measuring.conduct.skipped_cases import HUGE_PAGES_ON, Lacks, check_some, mostly_skipped
+from byteways.measuring.shared.launchers import INSTALL_MPI
 from byteways.record.record import Record
 from tests.unit.planning import MEMCPY, plan, suite, two_cores
 

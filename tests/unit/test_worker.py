@@ -21,10 +21,10 @@ from byteways.base.settings import check_settings, gpus_wanted, isas_of, kernel_
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.cases.interfaces import INTERFACES
 from byteways.machine.model import Capabilities
-from byteways.measure.conduct.process import WorkerLost, WorkerProcess
-from byteways.measure.shared.host_memory import host_memory_bytes
-from byteways.measure.shared.library_paths import library_directories
-from byteways.measure.work.buffer_pool import BufferPool
+from byteways.measuring.conduct.process import WorkerLost, WorkerProcess
+from byteways.measuring.shared.host_memory import host_memory_bytes
+from byteways.measuring.shared.library_paths import library_directories
+from byteways.measuring.work.buffer_pool import BufferPool
 from tests.asked import asked
 
 CPU = Buffer("cpu0", "pageable")
@@ -131,8 +131,8 @@ def test_more_memory_than_there_is(worker: WorkerProcess) -> None:
 def test_worker_imports_the_standard_library_only() -> None:
     """Would catch a heavy import on the way of every worker of every rank."""
     program = (
-        "import sys, byteways.measure.work.worker, byteways.measure.work.measuring;"
-        "import byteways.measure.work.capabilities;"
+        "import sys, byteways.measuring.work.worker, byteways.measuring.work.measuring;"
+        "import byteways.measuring.work.capabilities;"
         "heavy = ('rich', 'typer', 'jinja2', 'numpy', 'msgspec');"
         "print([m for m in sys.modules if m.split('.')[0] in heavy])"
     )

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.shared.protocol import ConnectionClosed, Unavailable
-from byteways.measure.shared.request import CaseRequest
-from byteways.measure.work import capabilities, measuring, worker
-from byteways.measure.work.answer import WorkerAnswer
-from byteways.measure.work.worker import Worker
+from byteways.measuring.shared.protocol import ConnectionClosed, Unavailable
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.work import capabilities, measuring, worker
+from byteways.measuring.work.answer import WorkerAnswer
+from byteways.measuring.work.worker import Worker
 from byteways.record.warnings import Warning
 from tests.asked import asked
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byteways.cases.reasons import CLOCK_WRONG
-from byteways.measure.conduct.clock_watch import ClockWatch, without_clock
-from byteways.measure.conduct.process import WorkerLost
-from byteways.measure.shared.worker_clock import (
+from byteways.measuring.conduct.clock_watch import ClockWatch, without_clock
+from byteways.measuring.conduct.process import WorkerLost
+from byteways.measuring.shared.worker_clock import (
     MOST_STEP_NS,
     ClockDoubt,
     ClockMark,
@@ -48,7 +48,7 @@ def test_a_step_during_which_the_process_waited_is_no_resolution() -> None:
 
 def test_clocks_without_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Would catch a worker that waits for ever for a clock that stands still, or one that runs backwards."""
-    monkeypatch.setattr("byteways.measure.shared.worker_clock._MOST_READINGS", 1000)
+    monkeypatch.setattr("byteways.measuring.shared.worker_clock._MOST_READINGS", 1000)
     assert clock_step_ns(lambda: 5) is None
     assert clock_step_ns(iter([5, 4, 6, 7]).__next__) is None
     assert step_refusal(None) is not None

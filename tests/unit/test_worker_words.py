@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.measure.conduct.process import WorkerProcess
-from byteways.measure.work.worker import expected_parent, main
+from byteways.measuring.conduct.process import WorkerProcess
+from byteways.measuring.work.worker import expected_parent, main
 
 
 def of_log(path: Path, text: str, start: int = 0) -> WorkerProcess:

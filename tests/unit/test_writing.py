@@ -27,15 +27,15 @@ OTHERS = {
     ("cli/__init__.py", "os.open"): "/dev/null instead of standard output",
     ("console/terminal.py", "os.open"): "/dev/null instead of a closed stream",
     ("console/terminal.py", "os.fdopen"): "standard output that Python left closed",
-    ("measure/work/worker.py", "write_text"): "/proc/self/oom_score_adj",
+    ("measuring/work/worker.py", "write_text"): "/proc/self/oom_score_adj",
     ("machine/saved_machine.py", "write_bytes"): "what a machine saved, in a private temporary folder",
     ("machine/saved_machine.py", "symlink_to"): "the same",
     ("ext/watch/simulated.py", "write_text"): "a machine model in a private temporary folder",
     ("ext/watch/simulated.py", "symlink_to"): "the simulator under HIP's names in the same",
     ("ext/watch/launching.py", "symlink_to"): "the collectors in the new folder of a watch, or a private one",
     ("ext/watch/hook/sitecustomize.py", "write_text"): "in the watched program, which need not find byteways",
-    ("measure/conduct/append_only_file.py", "os.fdopen"): "a descriptor of writing.open_appended()",
-    ("measure/conduct/process.py", "os.fdopen"): "a descriptor of writing.open_appended()",
+    ("measuring/conduct/append_only_file.py", "os.fdopen"): "a descriptor of writing.open_appended()",
+    ("measuring/conduct/process.py", "os.fdopen"): "a descriptor of writing.open_appended()",
 }
 _WRITE_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC"}
 _ALWAYS = {"write_text", "write_bytes", "touch", "symlink_to", "hardlink_to", "link_to", "mkstemp"}

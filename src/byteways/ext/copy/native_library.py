@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from byteways.base.errors import BytewaysError, ExitStatus
-from byteways.measure.shared.native_build import native_library
+from byteways.measuring.shared.native_build import native_library
 
 LIBRARY = "libbyteways_copy.so"
 #: BW_ABI of the header that the declarations below follow.
