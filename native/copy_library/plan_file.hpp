@@ -41,9 +41,6 @@ struct Row {
   std::vector<Cell> cells;
   std::vector<std::uint32_t> parts;  // in millionths, whose sum is a million
 
-  std::size_t part_of(std::size_t bytes, std::size_t part) const {
-    return bytes / kWhole * parts[part] + bytes % kWhole * parts[part] / kWhole;
-  }
   static constexpr std::size_t kWhole = 1'000'000;
 };
 

@@ -1,12 +1,13 @@
-// See relays.hpp. The same splitting and chains as those of interface `route`, which was measured.
+// See relays.hpp. Parts and chains are those of interface `route`, which was measured.
 #include "copy_library/relays.hpp"
 
 #include <algorithm>
 
+#include "interfaces/route/parts.hpp"
+
 namespace byteways::copy_library {
 namespace {
 
-constexpr std::size_t kGrainBytes = 4096;  // parts are multiples of pages
 // A relay that took so many times as long as the plan expects had to share its link. Twice: two equal users.
 constexpr double kShared = 1.7;
 // Calls that such a relay is left alone for, before it is tried again.
@@ -124,16 +125,21 @@ Relays::Outcome Relays::enqueue(const Copy& copy, int* code) {
   const User user = user_of(copy.stream, copy.by);
   std::vector<Share> shares;
   bool idle = true;
-  std::size_t passed_on = 0;
-  for (std::size_t k = 0; k < copy.grid->via.size(); ++k) {
-    Relay* relay = find(copy.grid->via[k], *copy.grid);
+  for (const int gpu : copy.grid->via) {
+    Relay* relay = find(gpu, *copy.grid);
     if (relay == nullptr) return Outcome::failed;
     idle = is_idle(*relay, *copy.grid, user) && idle;
-    const std::size_t bytes = copy.row->part_of(copy.bytes, k + 1) / kGrainBytes * kGrainBytes;
-    shares.push_back({relay, passed_on, bytes});
-    passed_on += bytes;
+    shares.push_back({relay, 0, 0});
   }
   if (!idle) return Outcome::busy;
+  split_over_paths(copy.bytes, copy.row->parts, [&shares](std::size_t path, std::size_t bytes) {
+    if (path != 0) shares[path - 1].bytes = bytes;
+  });
+  std::size_t passed_on = 0;
+  for (Share& share : shares) {
+    share.offset = passed_on;
+    passed_on += share.bytes;
+  }
   if (driver_->record(copy.fork, copy.stream) != 0) return Outcome::failed;
   *code = enqueue_parts(copy, shares, passed_on);
   for (const Share& share : shares) {

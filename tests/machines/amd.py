@@ -13,7 +13,7 @@ from pathlib import Path
 
 from byteways.machine.discovery import discover
 from byteways.machine.model import Topology
-from byteways.machine.sysfs_writer import (
+from tests.machines.sysfs_writer import (
     CacheSpec,
     CpuSpec,
     GpuSpec,

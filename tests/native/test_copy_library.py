@@ -944,6 +944,27 @@ def test_a_relay_takes_part_of_the_copy() -> None:
     assert 1.2 < direct / relayed_ns < 2.1
 
 
+def test_the_smallest_share_of_a_relay_goes_over_it() -> None:
+    """Catches a path that the plan measured and a copy leaves without bytes: a page is the least."""
+    smallest = [line.replace("parts=600000,400000", "parts=999999,1") for line in RELAYS]
+
+    def scene(program: Program) -> Any:
+        program.driver.bwsim_calls.restype = ctypes.c_uint64
+        copied, calls = [], []
+        for lines in (RELAYS, smallest):
+            plan, stream = program.open(*lines), program.stream()
+            program.allow(plan, 1)
+            before = program.driver.bwsim_calls()
+            copied.append(relayed(program, plan, stream, 128 * KIB))
+            calls.append(program.driver.bwsim_calls() - before)
+            assert program.statistics(plan).calls[of.RELAY] == 1
+        return copied, calls
+
+    copied, (usual, least) = of.run(scene)
+    assert copied == [[0, True]] * 2
+    assert usual - least == 2 * (3 - 1)  # a piece is copied twice: three of 16 KiB, and one of a page
+
+
 def test_without_permission_there_is_no_relay() -> None:
     """Catches a GPU that is used although the caller did not name it, or has withdrawn it."""
 

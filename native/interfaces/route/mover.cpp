@@ -8,11 +8,12 @@
 
 #include "interfaces/copying_mover.hpp"
 #include "interfaces/registry.hpp"
+#include "interfaces/route/parts.hpp"
 
 namespace byteways {
 namespace {
 
-constexpr std::uint64_t kGrainBytes = 4096;  // parts are multiples of pages if large enough
+constexpr std::uint64_t kGrainBytes = 4096;  // pieces are multiples of pages
 constexpr std::int64_t kPieceBytes = 4 << 20;
 constexpr unsigned kDepth = 2, kMostDepth = 256;  // pieces in flight per relay
 constexpr int kTrials = 6;                        // to find the split; the first one only warms up the paths
@@ -119,21 +120,10 @@ class Route final : public CopyingMover {
 
   std::uint64_t pieces_of(std::uint64_t bytes) const { return (bytes + piece_bytes_ - 1) / piece_bytes_; }
 
-  // Bytes of each path, the direct one first, in proportion to `weights`; every path gets some.
   void split(const std::vector<double>& weights) {
-    const std::uint64_t paths = weights.size();
-    const std::uint64_t grain = flow_.size_bytes / paths >= kGrainBytes ? kGrainBytes : kWord;
-    double total = 0;
-    for (const double weight : weights) total += weight;
-    parts_.assign(paths, 0);
-    std::uint64_t left = flow_.size_bytes;
-    for (std::size_t path = paths; path-- > 1;) {
-      const auto wanted =
-          static_cast<std::uint64_t>(static_cast<double>(flow_.size_bytes) * weights[path] / total);
-      parts_[path] = std::clamp(wanted / grain * grain, grain, left - path * grain);
-      left -= parts_[path];
-    }
-    parts_[0] = left;
+    parts_.assign(weights.size(), 0);
+    split_over_paths(flow_.size_bytes, weights,
+                     [this](std::size_t path, std::uint64_t bytes) { parts_[path] = bytes; });
   }
 
   // Finds a split with which all paths end together: runs it, measures when each path ends, and gives more to

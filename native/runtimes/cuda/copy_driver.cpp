@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runtimes/copy_driver_calls.hpp"
 #include "runtimes/cuda/driver.hpp"
 
 // PTX, compiled by scripts/write_copy_kernels.py from kernels.cu and interfaces/blocks/bulk.cu
@@ -20,15 +21,12 @@ namespace {
 
 using cuda::CudaTable;
 
-// CU_POINTER_ATTRIBUTE_*, CU_MEMORYTYPE_*, CU_STREAM_LEGACY, CU_STREAM_CAPTURE_STATUS_NONE
+// CU_POINTER_ATTRIBUTE_*, CU_MEMORYTYPE_*
 constexpr int kMemoryType = 2, kDevicePointer = 3, kBufferId = 7, kIsManaged = 8, kOrdinal = 9,
               kIsLegacyIpc = 10, kRangeStart = 11, kRangeBytes = 12;
 constexpr unsigned kTypeHost = 1, kTypeDevice = 2;
-constexpr std::uintptr_t kLegacyStream = 1;
-constexpr int kNotCapturing = 0;
-constexpr int kNotSupported = 801;  // CUDA_ERROR_NOT_SUPPORTED
 
-class CudaCopies final : public Driver {
+class CudaCopies final : public TableDriver<CudaTable> {
  public:
   int open(const Library& library, const std::string& path) {
     LibraryReport report;
@@ -108,10 +106,6 @@ class CudaCopies final : public Driver {
     const int gpu = failed == 0 ? number_of(device) : kUnknown;
     return {gpu, false, gpu >= 0 && primary(gpu) != nullptr};
   }
-  bool is_capturing(Stream stream) const override {
-    int status = kNotCapturing;
-    return !table_.is_capturing || table_.is_capturing(of(stream), &status) != 0 || status != kNotCapturing;
-  }
   Extent extent(const void* data) const override {
     unsigned type = 0;
     int managed = 0, ordinal = 0, legacy = 0;
@@ -143,21 +137,6 @@ class CudaCopies final : public Driver {
     int attribute = kBufferId;
     void* value = &identity;
     return table_.pointer_attributes(1, &attribute, &value, data) == 0 ? identity : 0;
-  }
-  int record(Event event, Stream stream) const override {
-    return table_.record_event(static_cast<CudaTable::Event>(event), of(stream));
-  }
-  int query(Event event) const override {
-    const Relaxed relaxed(this);
-    return table_.query_event(static_cast<CudaTable::Event>(event));
-  }
-  int wait(Stream stream, Event event) const override {
-    return table_.wait_event(of(stream), static_cast<CudaTable::Event>(event), 0u);
-  }
-  int launch(Kernel kernel, unsigned blocks, unsigned threads, unsigned shared_bytes, Stream stream,
-             void** parameters) const override {
-    return table_.launch_kernel(static_cast<CudaTable::Kernel>(kernel), blocks, 1, 1, threads, 1, 1,
-                                shared_bytes, of(stream), parameters, nullptr);
   }
 
   int current_gpu() const override {
@@ -208,49 +187,12 @@ class CudaCopies final : public Driver {
     const int code = table_.enable_peer_access(primary(peer), 0u);
     return code == CudaTable::kPeerAccessAlreadyEnabled ? 0 : code;
   }
-  int allocate_device(void** data, std::size_t bytes) const override {
-    return table_.allocate_device(data, bytes);
-  }
-  int free_device(void* data) const override { return table_.free_device(data); }
-  int allocate_pinned(void** data, std::size_t bytes) const override {
-    return table_.allocate_pinned(data, bytes, CudaTable::kHostPortable | CudaTable::kHostMapped);
-  }
-  int free_pinned(void* data) const override { return table_.free_pinned(data); }
-  int create_stream(Stream* stream) const override {
-    return table_.create_stream(reinterpret_cast<CudaTable::Stream*>(stream), CudaTable::kStreamNonBlocking);
-  }
-  int destroy_stream(Stream stream) const override { return table_.destroy_stream(of(stream)); }
-  int create_event(Event* event, bool timed) const override {
-    return table_.create_event(reinterpret_cast<CudaTable::Event*>(event),
-                               timed ? CudaTable::kEventTiming : kEventWithoutTiming);
-  }
-  int destroy_event(Event event) const override {
-    return table_.destroy_event(static_cast<CudaTable::Event>(event));
-  }
-  int synchronize(Stream stream) const override { return table_.synchronize_stream(of(stream)); }
-  int synchronize_event(Event event) const override {
-    return table_.synchronize_event(static_cast<CudaTable::Event>(event));
-  }
-  int elapsed_ms(float* milliseconds, Event begin, Event end) const override {
-    const Relaxed relaxed(this);
-    return table_.elapsed_time(milliseconds, static_cast<CudaTable::Event>(begin),
-                               static_cast<CudaTable::Event>(end));
-  }
-  int exchange_capture_mode(int* mode) const override {
-    return table_.exchange_capture_mode ? table_.exchange_capture_mode(mode) : kNotSupported;
-  }
   int most_shared_bytes(std::size_t* bytes) const override {
     int most = 0;
     const int code =
         table_.device_attribute(&most, CudaTable::kDeviceSharedBytesOptIn, handle(current_gpu()));
     *bytes = static_cast<std::size_t>(most);
     return code;
-  }
-  int load_module(Module* module, const void* image) const override {
-    return table_.load_module(reinterpret_cast<CudaTable::Module*>(module), image);
-  }
-  void unload_module(Module module) const override {
-    if (table_.unload_module) table_.unload_module(static_cast<CudaTable::Module>(module));
   }
   int get_kernel(Kernel* kernel, Module module, const char* name) const override {
     auto* found = reinterpret_cast<CudaTable::Kernel*>(kernel);
@@ -276,10 +218,6 @@ class CudaCopies final : public Driver {
   }
 
  private:
-  static constexpr unsigned kEventWithoutTiming = 2;  // CU_EVENT_DISABLE_TIMING
-  static constexpr int kNoPeerAccess = 217;           // CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
-
-  static CudaTable::Stream of(Stream stream) { return static_cast<CudaTable::Stream>(stream); }
   CudaTable::Device& handle(int gpu) { return handles_[static_cast<std::size_t>(gpu)]; }
   CudaTable::Device handle(int gpu) const { return handles_[static_cast<std::size_t>(gpu)]; }
   int number_of(CudaTable::Device device) const {
@@ -290,7 +228,6 @@ class CudaCopies final : public Driver {
     return primaries_[static_cast<std::size_t>(gpu)].load(std::memory_order_acquire);
   }
 
-  CudaTable table_;
   std::vector<CudaTable::Device> handles_;
   std::vector<std::atomic<CudaTable::Context>> primaries_;  // those that were retained
 };

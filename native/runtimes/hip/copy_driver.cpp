@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "runtimes/copy_driver_calls.hpp"
 #include "runtimes/hip/driver.hpp"
 #include "runtimes/hip/hiprtc.hpp"
 
@@ -18,13 +19,11 @@ namespace {
 
 using hip::HipTable;
 
-constexpr int kNotCapturing = 0;    // hipStreamCaptureStatusNone
-constexpr int kNotSupported = 801;  // hipErrorNotSupported
-// Handles that mean a stream of the current GPU: the default one, hipStreamLegacy and hipStreamPerThread.
-constexpr std::uintptr_t kLegacyStream = 1, kPerThreadStream = 2;
+// The last handle that means a stream of the current GPU: the default one, kLegacyStream, hipStreamPerThread.
+constexpr std::uintptr_t kPerThreadStream = 2;
 const std::vector<std::string> kDirectories{"/opt/rocm/lib", "/opt/rocm/hip/lib"};
 
-class HipCopies final : public Driver {
+class HipCopies final : public TableDriver<HipTable> {
  public:
   int open(const Library& library, const std::string& path) {
     LibraryReport report;
@@ -90,10 +89,6 @@ class HipCopies final : public Driver {
     if (code != 0 || gpu < 0 || gpu >= gpus) return {};
     return {gpu, retained_[static_cast<std::size_t>(gpu)].load(std::memory_order_acquire), false};
   }
-  bool is_capturing(Stream stream) const override {
-    int status = kNotCapturing;
-    return !table_.is_capturing || table_.is_capturing(of(stream), &status) != 0 || status != kNotCapturing;
-  }
   Extent extent(const void* data) const override {
     Extent found{reinterpret_cast<std::uintptr_t>(data), 0, kUnknown, false};
     found.end = found.begin + 1;
@@ -120,21 +115,6 @@ class HipCopies final : public Driver {
     std::uint64_t identity = 0;  // the runtime writes 32 bits of it
     if (!table_.pointer_attribute) return 0;
     return table_.pointer_attribute(&identity, HipTable::kBufferId, data) == 0 ? identity : 0;
-  }
-  int record(Event event, Stream stream) const override {
-    return table_.record_event(static_cast<HipTable::Event>(event), of(stream));
-  }
-  int query(Event event) const override {
-    const Relaxed relaxed(this);
-    return table_.query_event(static_cast<HipTable::Event>(event));
-  }
-  int wait(Stream stream, Event event) const override {
-    return table_.wait_event(of(stream), static_cast<HipTable::Event>(event), 0u);
-  }
-  int launch(Kernel kernel, unsigned blocks, unsigned threads, unsigned shared_bytes, Stream stream,
-             void** parameters) const override {
-    return table_.launch_kernel(static_cast<HipTable::Kernel>(kernel), blocks, 1, 1, threads, 1, 1,
-                                shared_bytes, of(stream), parameters, nullptr);
   }
 
   int current_gpu() const override {
@@ -169,48 +149,11 @@ class HipCopies final : public Driver {
     if (code == HipTable::kPeerAccessAlreadyEnabled) return 0;
     return code;
   }
-  int allocate_device(void** data, std::size_t bytes) const override {
-    return table_.allocate_device(data, bytes);
-  }
-  int free_device(void* data) const override { return table_.free_device(data); }
-  int allocate_pinned(void** data, std::size_t bytes) const override {
-    return table_.allocate_pinned(data, bytes, HipTable::kHostPortable | HipTable::kHostMapped);
-  }
-  int free_pinned(void* data) const override { return table_.free_pinned(data); }
-  int create_stream(Stream* stream) const override {
-    return table_.create_stream(reinterpret_cast<HipTable::Stream*>(stream), HipTable::kStreamNonBlocking);
-  }
-  int destroy_stream(Stream stream) const override { return table_.destroy_stream(of(stream)); }
-  int create_event(Event* event, bool timed) const override {
-    return table_.create_event(reinterpret_cast<HipTable::Event*>(event),
-                               timed ? HipTable::kEventTiming : kEventWithoutTiming);
-  }
-  int destroy_event(Event event) const override {
-    return table_.destroy_event(static_cast<HipTable::Event>(event));
-  }
-  int synchronize(Stream stream) const override { return table_.synchronize_stream(of(stream)); }
-  int synchronize_event(Event event) const override {
-    return table_.synchronize_event(static_cast<HipTable::Event>(event));
-  }
-  int elapsed_ms(float* milliseconds, Event begin, Event end) const override {
-    const Relaxed relaxed(this);
-    return table_.elapsed_time(milliseconds, static_cast<HipTable::Event>(begin),
-                               static_cast<HipTable::Event>(end));
-  }
-  int exchange_capture_mode(int* mode) const override {
-    return table_.exchange_capture_mode ? table_.exchange_capture_mode(mode) : kNotSupported;
-  }
   int most_shared_bytes(std::size_t* bytes) const override {
     int most = 0;
     const int code = table_.device_attribute(&most, HipTable::kDeviceSharedBytes, current_gpu());
     *bytes = static_cast<std::size_t>(most);
     return code;
-  }
-  int load_module(Module* module, const void* image) const override {
-    return table_.load_module(reinterpret_cast<HipTable::Module*>(module), image);
-  }
-  void unload_module(Module module) const override {
-    if (table_.unload_module) table_.unload_module(static_cast<HipTable::Module>(module));
   }
   int get_kernel(Kernel* kernel, Module module, const char* name) const override {
     return table_.get_kernel(reinterpret_cast<HipTable::Kernel*>(kernel),
@@ -249,11 +192,6 @@ class HipCopies final : public Driver {
     return gpu >= 0 && get && get(properties.get(), gpu) == 0 ? properties->architecture() : std::string();
   }
 
-  static constexpr unsigned kEventWithoutTiming = 2;  // hipEventDisableTiming
-  static constexpr int kNoPeerAccess = 217;           // hipErrorPeerAccessUnsupported
-
-  static HipTable::Stream of(Stream stream) { return static_cast<HipTable::Stream>(stream); }
-  HipTable table_;
   int number_ = 0;
   hip::HipLibrary hip_;
   mutable std::mutex compiling_;

@@ -13,6 +13,7 @@ FACE = (
     "foreign_text",
     "gpu_caches",
     "kfd",
+    "kfd_described",
     "link_counters",
     "link_rates",
     "machine_saver",
@@ -25,9 +26,9 @@ FACE = (
     "packages",
     "routes",
     "saved_machine",
+    "smbios",
     "sysfs_cpu",
     "sysfs_health",
     "sysfs_pcie",
-    "sysfs_writer",
     "unusable_gpus",
 )

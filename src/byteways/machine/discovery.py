@@ -1,10 +1,15 @@
-"""Combines the discovery sources into one Topology. Only reads; opens no GPU."""
+"""Combines the discovery sources into one Topology. Only reads; opens no GPU.
+
+discover() reads the sources of a machine, join() makes the topology of what they say. A machine model, which
+has no files, says it by itself (models/topology.py).
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +18,12 @@ from byteways.machine import amdsmi, kfd, nvml, smbios, xgmi
 from byteways.machine.kfd import Kfd, KfdGpu
 from byteways.machine.links import Gpu, Graph, add_numa_links, add_nvlinks, add_pcie_links
 from byteways.machine.model import Device, Topology
-from byteways.machine.nics import add_nics, read_nics
+from byteways.machine.nics import SeenNic, add_nics, read_nics
 from byteways.machine.nvml import ManagementDevice, Nvml
 from byteways.machine.outliers import with_outliers
+from byteways.machine.smbios import MemoryRate
 from byteways.machine.sysfs_cpu import Cpus, NumaDomain, read_cpus, read_text
-from byteways.machine.sysfs_pcie import canonical_address, gpu_addresses, read_path
+from byteways.machine.sysfs_pcie import PciePath, canonical_address, gpu_addresses, read_path
 
 #: Variables that hide GPUs from runtimes, by vendor.
 VISIBILITY = {
@@ -26,6 +32,29 @@ VISIBILITY = {
 }
 #: Why a CPU device has no nominal memory bandwidth.
 NO_CPU_PEAK = "no nominal source: the kernel reports neither the number nor the speed of memory channels"
+
+
+@dataclass(frozen=True)
+class BusGpu:
+    """A GPU on the PCI bus, with or without a driver."""
+
+    vendor: str  # a key of VISIBILITY
+    address: str
+    model: str  # by its number on the bus
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What each source says of a machine. Of the PCI bus it is asked for, as few need all of it."""
+
+    cpus: Cpus
+    driver: Kfd
+    management: Sequence[ManagementDevice]  # NVML's, in PCI order
+    nics: Sequence[SeenNic]
+    modules: MemoryRate  # of the memory modules
+    pci_path: Callable[[str], PciePath | None]  # by address
+    bus_gpus: Callable[[], Sequence[BusGpu]]
+    notes: tuple[str, ...] = ()
 
 
 def discover(
@@ -54,33 +83,53 @@ def discover(
         unopened: Whether GPUs that no runtime opens become devices, too, behind the others. They cannot be
             measured.
     """
-    runtime = runtime_devices or {}
-    notes: list[str] = []
+    notes: tuple[str, ...] = ()
     driver = _read_kfd(sysfs)
     if management is None:
         management = nvml.read()
     if isinstance(management, Nvml):
         relevant = management.devices or not driver.gpus  # beside another vendor's GPUs its absence is not
-        notes.extend([management.reason] if management.reason and relevant else [])
+        notes = (management.reason,) if management.reason and relevant else ()
         management = management.devices
     cpus = read_cpus(sysfs, proc, allowed_cores)
-    notes.extend((*cpus.notes, *driver.notes))
+    sources = Sources(
+        cpus,
+        driver,
+        management,
+        read_nics(sysfs),
+        smbios.memory_rate(sysfs, virtual_machine=cpus.virtual_machine),
+        partial(read_path, sysfs),
+        partial(_bus_gpus, sysfs, proc),
+        (*notes, *cpus.notes, *driver.notes),
+    )
+    return join(sources, runtime_devices, environment=environment, host=host, unopened=unopened)
+
+
+def join(
+    sources: Sources,
+    runtime_devices: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    host: str | None = None,
+    unopened: bool = False,
+) -> Topology:
+    """Returns the topology of what the sources say. The other arguments are those of discover()."""
+    runtime = runtime_devices or {}
+    notes = list(sources.notes)
+    cpus, driver = sources.cpus, sources.driver
     domains = _name_domains(cpus, runtime, notes)
     seen = environment if environment is not None else os.environ
-    if runtime_devices is not None:
-        gpus = _runtime_gpus(runtime, management, driver, sysfs)
-    else:
-        gpus = _visible_gpus(management, driver, seen, sysfs)
+    gpus = _visible_gpus(sources, seen) if runtime_devices is None else _runtime_gpus(runtime, sources)
     if not gpus:
-        notes.extend(_unopened(sysfs, proc))
+        notes.extend(_unopened(sources.bus_gpus()))
     if unopened:
-        further = _unopened_gpus(gpus, _visible_gpus(management, driver, seen, sysfs), seen, sysfs, proc)
+        further = _unopened_gpus(gpus, _visible_gpus(sources, seen), seen, sources)
         notes.extend(_lacks(gpu) for gpu in further)
         gpus += further
     gpus = [_at_home(gpu, runtime.get(gpu.name, {}), domains, driver, notes) for gpu in gpus]
 
     graph = _joined(gpus, domains, driver, notes, virtual_machine=cpus.virtual_machine)
-    nics = add_nics(graph, read_nics(sysfs), gpus, domains, sysfs, virtual_machine=cpus.virtual_machine)
+    nics = add_nics(graph, sources.nics, gpus, domains, virtual_machine=cpus.virtual_machine)
     gpu_devices = [
         replace(_gpu_device(gpu, runtime.get(gpu.name, {}), driver), hidden_links=graph.hidden.get(gpu.name))
         for gpu in gpus
@@ -98,15 +147,14 @@ def discover(
         )
         for name, domain in domains.items()
     ]
-    modules = smbios.memory_rate(sysfs, virtual_machine=cpus.virtual_machine)
     found = Topology(
         host if host is not None else os.uname().nodename,
         (*cpu_devices, *gpu_devices),
         tuple(graph.switches),
         tuple(graph.links),
         _merged(graph.notes, [gpu.name for gpu in gpus]),
-        modules.bytes_per_s,
-        modules.source,
+        sources.modules.bytes_per_s,
+        sources.modules.source,
         tuple(nics),
     )
     return with_outliers(found)
@@ -177,35 +225,32 @@ def _read_kfd(sysfs: Path) -> Kfd:
     )
 
 
-def _runtime_gpus(
-    runtime: Mapping[str, Mapping[str, Any]], management: Sequence[ManagementDevice], driver: Kfd, sysfs: Path
-) -> list[Gpu]:
+def _runtime_gpus(runtime: Mapping[str, Mapping[str, Any]], sources: Sources) -> list[Gpu]:
     """Returns GPU devices by the runtime's names in numeric order, not yet attached to a CPU device."""
     found = []
     for name, fields in runtime.items():
         if is_gpu(name):
-            device, node = nvml.match(fields, management), kfd.match(fields, driver.gpus)
+            device = nvml.match(fields, sources.management)
+            node = kfd.match(fields, sources.driver.gpus)
             told = [fields.get("pci_address"), device and device.pci_address, node and node.pci_address]
             address = canonical_address(next((text for text in told if text), ""))
-            found.append(_gpu(name, address, fields.get("architecture") or None, device, node, sysfs))
+            found.append(_gpu(name, address, fields.get("architecture") or None, device, node, sources))
     return sorted(found, key=lambda gpu: device_number(gpu.name))
 
 
-def _visible_gpus(
-    management: Sequence[ManagementDevice], driver: Kfd, environment: Mapping[str, str], sysfs: Path
-) -> list[Gpu]:
+def _visible_gpus(sources: Sources, environment: Mapping[str, str]) -> list[Gpu]:
     """Returns GPU devices that the environment leaves visible, not yet attached to a CPU device."""
     found = [
-        _gpu(f"gpu{index}", canonical_address(device.pci_address), None, device, None, sysfs)
-        for index, device in enumerate(nvml.visible(management, environment))
+        _gpu(f"gpu{index}", canonical_address(device.pci_address), None, device, None, sources)
+        for index, device in enumerate(nvml.visible(sources.management, environment))
     ]
-    for index, node in enumerate(kfd.visible(driver.gpus, environment), start=len(found)):
-        found.append(_gpu(f"gpu{index}", node.pci_address or "", None, None, node, sysfs))
+    for index, node in enumerate(kfd.visible(sources.driver.gpus, environment), start=len(found)):
+        found.append(_gpu(f"gpu{index}", node.pci_address or "", None, None, node, sources))
     return found
 
 
 def _unopened_gpus(
-    opened: Sequence[Gpu], visible: Sequence[Gpu], environment: Mapping[str, str], sysfs: Path, proc: Path
+    opened: Sequence[Gpu], visible: Sequence[Gpu], environment: Mapping[str, str], sources: Sources
 ) -> list[Gpu]:
     """Returns the GPUs that a management library, a driver or the PCI bus shows, without those in `opened`.
 
@@ -215,12 +260,10 @@ def _unopened_gpus(
     there = {_whole(gpu) for gpu in opened}
     found = [gpu for gpu in visible if _whole(gpu) not in there]
     shown = {"NVIDIA" if gpu.device else "AMD" for gpu in (*opened, *visible) if gpu.device or gpu.node}
-    for vendor, address in gpu_addresses(sysfs, proc):
-        hidden = any(name in environment for name in VISIBILITY[vendor])
-        if _whole_address(address) not in there and vendor not in shown and not hidden:
-            place = sysfs / "bus/pci/devices" / address
-            words = (read_text(place / name) or "" for name in ("vendor", "device"))
-            found.append(replace(_gpu("", address, None, None, None, sysfs), model=kfd.pci_model(*words)))
+    for one in sources.bus_gpus():
+        hidden = any(name in environment for name in VISIBILITY[one.vendor])
+        if _whole_address(one.address) not in there and one.vendor not in shown and not hidden:
+            found.append(replace(_gpu("", one.address, None, None, None, sources), model=one.model))
     return [replace(gpu, name=f"gpu{index}") for index, gpu in enumerate(found, start=len(opened))]
 
 
@@ -247,7 +290,7 @@ def _gpu(
     architecture: str | None,
     device: ManagementDevice | None,
     node: KfdGpu | None,
-    sysfs: Path,
+    sources: Sources,
 ) -> Gpu:
     place = (node.device_address if node else None) or address
     return Gpu(
@@ -255,7 +298,7 @@ def _gpu(
         address or None,
         architecture or (node.architecture if node else None),
         None,
-        read_path(sysfs, place) if place else None,
+        sources.pci_path(place) if place else None,
         device,
         node,
     )
@@ -281,14 +324,22 @@ def _at_home(
     return replace(gpu, home=home)
 
 
-def _unopened(sysfs: Path, proc: Path) -> list[str]:
+def _unopened(bus_gpus: Sequence[BusGpu]) -> list[str]:
     """Returns a note on GPUs of this machine that no runtime opened."""
-    addresses = gpu_addresses(sysfs, proc)
-    if not addresses:
+    if not bus_gpus:
         return []
-    vendors = ", ".join(sorted({vendor for vendor, _ in addresses}))
-    listed = ", ".join(address for _, address in addresses)
+    vendors = ", ".join(sorted({gpu.vendor for gpu in bus_gpus}))
+    listed = ", ".join(gpu.address for gpu in bus_gpus)
     return [f"PCI shows {vendors} GPUs that no runtime opens: {listed}; see byteways doctor"]
+
+
+def _bus_gpus(sysfs: Path, proc: Path) -> list[BusGpu]:
+    found = []
+    for vendor, address in gpu_addresses(sysfs, proc):
+        place = sysfs / "bus/pci/devices" / address
+        words = (read_text(place / name) or "" for name in ("vendor", "device"))
+        found.append(BusGpu(vendor, address, kfd.pci_model(*words)))
+    return found
 
 
 def _cpu_device(

@@ -183,7 +183,8 @@ def read(sysfs: Path) -> Kfd:
             cpu_nodes.append(int(place.name))
     if places and not gpus:
         notes.append("KFD: the driver is loaded, but reports no GPU")
-    faults = {gpu.architecture: _page_faults(sysfs, gpu) for gpu in gpus if gpu.architecture}
+    setting = read_text(sysfs / "module/amdgpu/parameters/noretry")
+    faults = {gpu.architecture: page_faults(gpu, setting) for gpu in gpus if gpu.architecture}
     domains = sorted(int(p.name[4:]) for p in (sysfs / "devices/system/node").glob("node[0-9]*"))
     return Kfd(tuple(gpus), tuple(cpu_nodes), tuple(domains), faults, tuple(notes))
 
@@ -249,11 +250,15 @@ def _power_limit(device: Path) -> float | None:
     return next((int(text) / 1e6 for text in told if text and text.isdigit() and int(text)), None)
 
 
-def _page_faults(sysfs: Path, gpu: KfdGpu) -> str:
-    """Describes XNACK. The mode is set per process on gfx90a and later gfx9, per boot elsewhere."""
+def page_faults(gpu: KfdGpu, setting: str | None) -> str:
+    """Describes XNACK. The mode is set per process on gfx90a and later gfx9, per boot elsewhere.
+
+    Args:
+        gpu: From read().
+        setting: The driver's parameter `noretry`: "0" on, "1" off, else its choice.
+    """
     if not gpu.shared_memory_supported:
         return "XNACK unavailable: the kernel has no shared virtual memory"
-    setting = read_text(sysfs / "module/amdgpu/parameters/noretry")
     default = {"0": "on", "1": "off"}.get(setting or "", "the driver's default")
     if gpu.architecture in ("gfx90a", *_HBM3_ARCHITECTURES):
         return f"XNACK per process (HSA_XNACK), boot setting {default}"

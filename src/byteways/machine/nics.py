@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from byteways.machine.links import Gpu, Graph, add_pcie, add_pcie_extended, narrower
@@ -25,7 +25,16 @@ SLINGSHOT, _ESM_GPUS, _ESM_GENERATION = "0x17db", ("gfx90a", "gfx942"), 4
 _PCI = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 
 
-def read_nics(sysfs: Path) -> list[Nic]:
+@dataclass(frozen=True)
+class SeenNic:
+    """A NIC, not yet attached to devices, with what the PCI bus says of it."""
+
+    nic: Nic
+    path: PciePath | None
+    vendor: str | None  # "0x17db"
+
+
+def read_nics(sysfs: Path) -> list[SeenNic]:
     """Returns the NICs in order of PCI address, not yet attached to devices."""
     ports = {address: folder for folder, address in _devices(sysfs / "class/infiniband")}
     interfaces: dict[str, list[Path]] = {}
@@ -34,33 +43,34 @@ def read_nics(sysfs: Path) -> list[Nic]:
     found = []
     for number, address in enumerate(sorted({*ports, *interfaces})):
         folders = interfaces.get(address, [])
-        port, rates = ports.get(address), [_interface_rate(folder) for folder in folders]
+        port, rates = (
+            ports.get(address),
+            [interface_rate(one.name, read_text(one / "speed") or "") for one in folders],
+        )
         rate, source = _port_rate(port) if port else next((one for one in rates if one[0]), (None, ""))
         if rate is None and rates and not source:
             source = rates[0][1]
         path = read_path(sysfs, address)
-        found.append(
-            Nic(
-                f"nic{number}",
-                interfaces=tuple(folder.name for folder in folders),
-                port=port.name if port else None,
-                guid=read_text(port / "node_guid") if port else None,
-                pci_address=address,
-                numa_domain=path.numa_domain if path else None,
-                up=_is_up(port, folders),
-                peak_bytes_per_s=rate,
-                peak_source=source,
-            )
+        nic = Nic(
+            f"nic{number}",
+            interfaces=tuple(folder.name for folder in folders),
+            port=port.name if port else None,
+            guid=read_text(port / "node_guid") if port else None,
+            pci_address=address,
+            numa_domain=path.numa_domain if path else None,
+            up=_is_up(port, folders),
+            peak_bytes_per_s=rate,
+            peak_source=source,
         )
+        found.append(SeenNic(nic, path, read_text(sysfs / "bus/pci/devices" / address / "vendor")))
     return found
 
 
 def add_nics(
     graph: Graph,
-    nics: Sequence[Nic],
+    nics: Sequence[SeenNic],
     gpus: Sequence[Gpu],
     domains: Mapping[str, NumaDomain],
-    sysfs: Path,
     *,
     virtual_machine: bool,
 ) -> list[Nic]:
@@ -72,8 +82,8 @@ def add_nics(
     """
     by_number = {domain.domain: name for name, domain in domains.items()}
     placed = []
-    for nic in nics:
-        path = read_path(sysfs, nic.pci_address) if nic.pci_address else None
+    for seen in nics:
+        nic, path = seen.nic, seen.path
         if path is not None and virtual_machine:
             path = replace(path, bridges=())
         home = by_number.get(-1 if nic.numa_domain is None else nic.numa_domain)
@@ -89,7 +99,7 @@ def add_nics(
                 # A device of PCI Express 1.0 may be real, unlike a GPU of it.
                 slow = path.device.maximum.generation == 1
                 link = narrower(link, bridge.maximum if slow else bridge.maximum.unless_emulated())
-            if link.generation == _ESM_GENERATION and _extends_speed(sysfs, nic, near):
+            if link.generation == _ESM_GENERATION and _extends_speed(seen, near):
                 add_pcie_extended(graph, nic.name, above, link.width)
             else:
                 add_pcie(graph, nic.name, above, link, f"narrowest on the path of {nic.pci_address} by sysfs")
@@ -97,10 +107,9 @@ def add_nics(
     return placed
 
 
-def _extends_speed(sysfs: Path, nic: Nic, near: Sequence[Gpu]) -> bool:
+def _extends_speed(seen: SeenNic, near: Sequence[Gpu]) -> bool:
     """Whether this is a Slingshot NIC at a GPU whose link to it runs in extended speed mode."""
-    vendor = read_text(sysfs / "bus/pci/devices" / (nic.pci_address or "") / "vendor")
-    return vendor == SLINGSHOT and any((gpu.architecture or "").startswith(_ESM_GPUS) for gpu in near)
+    return seen.vendor == SLINGSHOT and any((gpu.architecture or "").startswith(_ESM_GPUS) for gpu in near)
 
 
 def nic_of(topology: Topology, device: str) -> Nic | None:
@@ -209,12 +218,11 @@ def _port_rate(port: Path) -> tuple[float | None, str]:
     return total, f"{' + '.join(told)}, port rate of {port.name} by sysfs"
 
 
-def _interface_rate(folder: Path) -> tuple[float | None, str]:
+def interface_rate(name: str, speed: str) -> tuple[float | None, str]:
     """Returns the speed of an interface in bytes/s: -1 if it is down or its driver does not say."""
-    speed = read_text(folder / "speed") or ""
     if speed.isdecimal() and 0 < int(speed) < 2**31 - 1:
-        return int(speed) * 1e6 / 8, f"{speed} Mbit/s, speed of {folder.name} by sysfs"
-    return None, f"the driver of {folder.name} reports no speed"
+        return int(speed) * 1e6 / 8, f"{speed} Mbit/s, speed of {name} by sysfs"
+    return None, f"the driver of {name} reports no speed"
 
 
 def _is_up(port: Path | None, interfaces: Sequence[Path]) -> bool:

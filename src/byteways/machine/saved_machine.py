@@ -33,7 +33,6 @@ from byteways.machine.model import Topology
 from byteways.machine.nvml import ManagementDevice
 from byteways.machine.smbios import Module
 from byteways.machine.sysfs_cpu import parse_cpu_list
-from byteways.machine.sysfs_writer import write_file, write_link
 
 #: Version of the format: a change that older versions would read wrongly raises it.
 SAVED_MACHINE_VERSION = 1
@@ -125,6 +124,19 @@ def _write(root: Path, saved: SavedMachine) -> None:
         write_link(root / path, root / target)
     if saved.modules:
         write_file(root / "sys" / smbios.DMI_TABLES, smbios.tables_of(saved.modules))
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Writes a file of the tree with the folders above it. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else f"{content}\n".encode())
+
+
+def write_link(place: Path, target: Path) -> None:
+    """Writes a link to a folder of the tree unless it exists. Raises OSError."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if not place.is_symlink():
+        place.symlink_to(target.resolve())
 
 
 def _check(saved: SavedMachine, content: bytes) -> None:

@@ -45,15 +45,24 @@ class MemoryRate:
     source: str
 
 
+#: Rate of a virtual machine's modules.
+VIRTUAL = MemoryRate(None, "a virtual machine's firmware tables do not describe physical memory modules")
+
+
+def unreadable(why: str) -> MemoryRate:
+    """Returns the rate without firmware tables: unknown."""
+    reason = f"the firmware tables cannot be read ({why.lower()})"
+    return MemoryRate(None, f"{reason}, and no other source reports the speed of memory modules")
+
+
 def memory_rate(sysfs: Path, *, virtual_machine: bool) -> MemoryRate:
     """Returns the rate from EDAC's channels, otherwise from the modules, of which a channel may have two."""
     if virtual_machine:
-        return MemoryRate(None, "a virtual machine's firmware tables do not describe physical memory modules")
+        return VIRTUAL
     try:
         tables = (sysfs / DMI_TABLES).read_bytes()
     except OSError as error:
-        why = f"the firmware tables cannot be read ({(error.strerror or 'unknown error').lower()})"
-        return MemoryRate(None, f"{why}, and no other source reports the speed of memory modules")
+        return unreadable(error.strerror or "unknown error")
     modules = list(read_modules(tables))
     if not modules or not all(module.bytes_per_s for module in modules):
         return MemoryRate(None, "the firmware tables do not report the speed of every memory module")

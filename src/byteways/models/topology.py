@@ -1,7 +1,7 @@
-"""Discovery source: a machine model. Real discovery reads files generated from it.
+"""Discovery source: a machine model, which says what the sources of a real machine would.
 
-The model's sysfs and procfs are written to a temporary folder; devices that only a management library shows
-are passed in that library's form.
+discovery.join() makes the topology of it. No file is written: tests/machines/model_tree.py writes the model's
+sysfs, in which discovery must find the same.
 """
 
 from __future__ import annotations
@@ -11,22 +11,15 @@ from dataclasses import replace
 from typing import Any
 
 from byteways.base.devices import device_number, is_cpu
-from byteways.base.private_folder import private_folder
-from byteways.machine import link_rates
-from byteways.machine.discovery import discover
-from byteways.machine.model import Topology
-from byteways.machine.nics import SLINGSHOT
+from byteways.machine import link_rates, smbios
+from byteways.machine.discovery import BusGpu, Sources, join
+from byteways.machine.kfd import Kfd, KfdGpu
+from byteways.machine.kfd_described import described
+from byteways.machine.model import Cache, Nic, Topology
+from byteways.machine.nics import SLINGSHOT, SeenNic, interface_rate
 from byteways.machine.nvml import FabricLink, ManagementDevice
-from byteways.machine.sysfs_writer import (
-    CacheSpec,
-    CpuSpec,
-    GpuSpec,
-    LinkSpec,
-    MachineSpec,
-    NicSpec,
-    all_cores,
-    write_tree,
-)
+from byteways.machine.sysfs_cpu import Cpus, NumaDomain
+from byteways.machine.sysfs_pcie import PcieDevice, PciePath, parse_link
 from byteways.models.check import MODEL_SWITCH
 from byteways.models.limits import check_limits
 from byteways.models.model import MachineModel
@@ -35,8 +28,15 @@ from byteways.models.model import MachineModel
 _SWITCH_ADDRESS = "0000:ff:00.0"
 #: PCI vendor of NICs beside GPUs of other vendors than AMD.
 _OTHER_NIC = "0x15b3"
+#: Speed and width of a PCI Express link that the model does not state, and of every NIC's.
+_PCIE_GENERATION, _PCIE_WIDTH = 4, 16
 #: Names of compute partitioning by the number of GPUs that one becomes; as many as dies is CPX.
 _MODES = {1: "SPX", 2: "DPX", 3: "TPX", 4: "QPX"}
+#: Distances of NUMA domains (ACPI SLIT): the own one, and every other of a machine that says no more.
+_OWN_DISTANCE, _OTHER_DISTANCE = 10, 12
+#: Bytes of a cache line of CPUs.
+_LINE_BYTES = 64
+_Down = set[frozenset[str]]
 
 
 def topology_of(
@@ -54,125 +54,169 @@ def topology_of(
     Raises:
         BytewaysError: The model passes a limit of that topology.
     """
-    down = {frozenset(fault.split(":")[1].split("-")) for fault in faults if fault.startswith("down:")}
-    machine = spec_of(model, down)
-    with private_folder() as folder:
-        write_tree(folder, machine)
-        found = discover(
-            runtime_devices,
-            folder / "sys",
-            proc=folder / "proc",
-            allowed_cores=all_cores(machine),
-            management=_devices(model, down),
-            environment={},
-            host=model.name,
-        )
+    found = join(sources_of(model, links_down(faults)), runtime_devices, environment={}, host=model.name)
     check_limits(model, found)
     return replace(found, hosts=model.hosts)
 
 
-def spec_of(model: MachineModel, down: set[frozenset[str]]) -> MachineSpec:
-    """Returns what the kernel would report for the machine, without links that are down."""
+def links_down(faults: Sequence[str]) -> set[frozenset[str]]:
+    """Returns the ends of the links that faults take down."""
+    return {frozenset(fault.split(":")[1].split("-")) for fault in faults if fault.startswith("down:")}
+
+
+def sources_of(model: MachineModel, down: _Down) -> Sources:
+    """Returns what the sources would say of the first host, without links that are down."""
+    paths = dict(_paths(model))
+    virtual, vendor = model.truth("topology.virtual"), model.vendor.upper()
+    return Sources(
+        Cpus(model.text_of("cpu.name"), virtual, tuple(_domains(model)), ()),
+        _driver(model, down),
+        management_devices(model, down),
+        list(_nics(model, down)),
+        smbios.VIRTUAL if virtual else smbios.unreadable("no such file or directory"),
+        paths.get,
+        lambda: [BusGpu(vendor, address, model.text_of("gpu.name")) for address in sorted(paths)],
+    )
+
+
+def _architecture(model: MachineModel) -> str:
+    return model.text_of("gpu.architecture").split(":")[0]
+
+
+def _domains(model: MachineModel) -> Iterator[NumaDomain]:
     cores, domains = model.whole("cpu.cores"), model.each("cpu.domains")
+    sharing = model.wholes("topology.cache_sharing")
     caches = tuple(
-        CacheSpec(
-            level,
-            "Data" if level == 1 else "Unified",
-            model.whole(f"cpu.caches.{level - 1}.bytes") // 1024,
-            model.wholes("topology.cache_sharing")[level - 1],
+        Cache(
+            index + 1,
+            "unified" if index else "data",
+            model.whole(f"cpu.caches.{index}.bytes"),
+            _LINE_BYTES,
+            min(sharing[index] or cores, cores),
         )
-        for level in range(1, model.count("cpu.caches") + 1)
+        for index in range(model.count("cpu.caches"))
     )
-    cpus = tuple(
-        CpuSpec(tuple(range(index * cores, (index + 1) * cores)), model.whole("cpu.memory_bytes"), caches)
-        for index in range(domains)
-    )
-    links = [
-        LinkSpec(pair.split("-")[0], pair.split("-")[1], "xgmi", width)
-        for kind, pair, width, _ in _bundles(model, down)
-        if kind == "xgmi" and _on_first_host(model, pair)
-    ]
-    if model.truth("features.host_access"):
-        links += [
-            LinkSpec(f"gpu{g}", f"cpu{d}", "package") for g, d in enumerate(model.wholes("gpu.domains"))
-        ]
-    return MachineSpec(
-        model.text_of("cpu.name"),
-        cpus,
-        tuple(_gpu(model, index) for index in range(model.each("gpu.count"))),
-        tuple(links),
-        virtual=model.truth("topology.virtual"),
-        nics=tuple(_nics(model, down)),
-    )
+    for number in range(domains):
+        own = tuple(range(number * cores, (number + 1) * cores))
+        distances = {other: _OWN_DISTANCE if other == number else _OTHER_DISTANCE for other in range(domains)}
+        yield NumaDomain(number, own, model.whole("cpu.memory_bytes"), distances, caches)
 
 
-def _on_first_host(model: MachineModel, pair: str) -> bool:
+def _paths(model: MachineModel) -> Iterator[tuple[str, PciePath]]:
+    """Yields address and path of each GPU on the PCI bus; partitions of one have the same."""
+    generation = model.whole("topology.pcie_generation") or _PCIE_GENERATION
+    width = model.whole("topology.pcie_width") or _PCIE_WIDTH
+    for index in range(model.each("gpu.count")):
+        address = _device_address(model, index)
+        yield address, _path(address, generation, width, model.wholes("gpu.domains")[index])
+
+
+def _device_address(model: MachineModel, index: int) -> str:
+    return f"{model.texts('gpu.pci_addresses')[index].rpartition('.')[0]}.0"
+
+
+def _path(address: str, generation: int, width: int, domain: int) -> PciePath:
+    link = parse_link(f"{link_rates.pcie_transfers(generation) / 1e9:.1f} GT/s PCIe", str(width))
+    return PciePath(PcieDevice(address, link, link), (), domain)
+
+
+def on_first_host(model: MachineModel, pair: str) -> bool:
+    """Whether a link has no end on another host than the first."""
     each = {"cpu": model.each("cpu.domains"), "gpu": model.each("gpu.count")}
     return all(device_number(end) < each[end[:3]] for end in pair.split("-") if end[:3] in each)
 
 
-def _nics(model: MachineModel, down: set[frozenset[str]]) -> Iterator[NicSpec]:
+def _nics(model: MachineModel, down: _Down) -> Iterator[SeenNic]:
     """Yields the NICs of the first host, each in the NUMA domain of its GPU."""
-    rates = {pair.split("-")[0]: rate for kind, pair, _, rate in _bundles(model, down) if kind == "network"}
-    for kind, pair, _, _ in _bundles(model, down):
-        if kind != "nic" or not _on_first_host(model, pair):
-            continue
-        device, nic = pair.split("-")
-        number = device_number(nic)
-        domain = (
-            device_number(device) if is_cpu(device) else model.wholes("gpu.domains")[device_number(device)]
-        )
-        yield NicSpec(
-            f"0000:{0x10 + number:02x}:00.0",
-            domain,
-            interface=f"hsn{number}",
-            vendor=SLINGSHOT if model.vendor == "amd" else _OTHER_NIC,
-            speed_mbits=round(rates.get(nic, 0.0) * 8 / 1e6) or -1,
+    rates = {pair.split("-")[0]: rate for kind, pair, _, rate in bundles(model, down) if kind == "network"}
+    ends = {
+        nic: end
+        for kind, pair, _, _ in bundles(model, down)
+        if kind == "nic" and on_first_host(model, pair)
+        for end, nic in [pair.split("-")]
+    }
+    for index, nic in enumerate(sorted(ends, key=device_number)):
+        end, number = ends[nic], device_number(nic)
+        domain = device_number(end) if is_cpu(end) else model.wholes("gpu.domains")[device_number(end)]
+        address, interface = f"0000:{0x10 + number:02x}:00.0", f"hsn{number}"
+        rate, source = interface_rate(interface, str(round(rates.get(nic, 0.0) * 8 / 1e6)))
+        yield SeenNic(
+            Nic(
+                f"nic{index}",
+                address,
+                (interface,),
+                numa_domain=domain,
+                peak_bytes_per_s=rate,
+                peak_source=source,
+            ),
+            _path(address, _PCIE_GENERATION, _PCIE_WIDTH, domain),
+            SLINGSHOT if model.vendor == "amd" else _OTHER_NIC,
         )
 
 
-def _gpu(model: MachineModel, index: int) -> GpuSpec:
+def _driver(model: MachineModel, down: _Down) -> Kfd:
+    """Returns what the kernel driver would say, of the vendor whose driver does."""
+    if not _architecture(model).startswith("gfx"):
+        return Kfd()
+    widths = {
+        frozenset(pair.split("-")): width
+        for kind, pair, width, _ in bundles(model, down)
+        if kind == "xgmi" and on_first_host(model, pair)
+    }
+    gpus = [_driver_gpu(model, index) for index in range(model.each("gpu.count"))]
+    packaged = model.wholes("gpu.domains") if model.truth("features.host_access") else ()
+    return described(gpus, model.each("cpu.domains"), widths, packaged)
+
+
+def _driver_gpu(model: MachineModel, index: int) -> KfdGpu:
     peers = model.whole("gpu.peer_copy_engines")
-    return GpuSpec(
-        model.texts("gpu.pci_addresses")[index],
-        model.wholes("gpu.domains")[index],
-        model.text_of("gpu.architecture").split(":")[0],
-        model.text_of("gpu.name"),
-        model.whole("gpu.multiprocessors"),
-        model.whole("gpu.memory_bytes"),
-        model.whole("topology.memory_clock_mhz"),
-        model.whole("topology.memory_bus_bits"),
+    return KfdGpu(
+        node=model.each("cpu.domains") + index,
+        pci_address=model.texts("gpu.pci_addresses")[index],
+        uuid=None,
+        model=model.text_of("gpu.name"),
+        architecture=_architecture(model),
+        compute_units=model.whole("gpu.multiprocessors"),
+        memory_bytes=model.whole("gpu.memory_bytes"),
+        memory_clock_mhz=model.whole("topology.memory_clock_mhz"),
+        memory_bus_bits=model.whole("topology.memory_bus_bits"),
         copy_engines=model.whole("gpu.copy_engines") - peers,
         peer_copy_engines=peers,
-        pcie_generation=model.whole("topology.pcie_generation") or 4,
-        pcie_width=model.whole("topology.pcie_width") or 16,
+        shared_memory_supported=True,
+        partition=None,
         partition_modes=tuple(_MODES.get(n, "CPX") for n in model.wholes("topology.compute_partitions")),
-        dies=model.whole("topology.dies"),
-        clock_mhz=model.whole("topology.clock_mhz"),
-        power_limit_watts=model.whole("topology.power_limit_watts") if _tells_power(model, index) else 0,
+        dies=model.whole("topology.dies") or None,
+        clock_mhz=model.whole("topology.clock_mhz") or None,
+        power_limit_watts=float(model.whole("topology.power_limit_watts")) or None
+        if tells_power(model, index)
+        else None,
         caches=_gpu_caches(model),
-        line_bytes=model.whole("topology.cache_line_bytes"),
+        links=(),
     )
 
 
-def _tells_power(model: MachineModel, index: int) -> bool:
+def tells_power(model: MachineModel, index: int) -> bool:
     """Whether a GPU tells the limit of its package: of the two dies of an MI250, the first."""
     return not model.text_of("gpu.architecture").startswith("gfx90a") or index % 2 == 0
 
 
-def _gpu_caches(model: MachineModel) -> tuple[CacheSpec, ...]:
+def _gpu_caches(model: MachineModel) -> tuple[Cache, ...]:
     """Returns the caches that KFD lists; none if the model does not have those of a compute unit."""
     data, instruction = model.whole("topology.l1_kib"), model.whole("topology.l1_instruction_kib")
     if not data:
         return ()
     units = model.whole("gpu.multiprocessors") // max(1, model.whole("topology.dies"))
     l2 = model.whole("gpu.l2_bytes") or model.whole("gpu.cache_bytes")
-    sharing = model.whole("topology.l1_instruction_sharing")
-    first = (CacheSpec(1, "Data", data), CacheSpec(1, "Instruction", instruction, sharing))
-    return (*(one for one in first if one.kib), CacheSpec(2, "Unified", l2 // 1024, units))
+    sharing, line = model.whole("topology.l1_instruction_sharing"), model.whole("topology.cache_line_bytes")
+    listed = (
+        Cache(1, "data", data * 1024, line, 1),
+        Cache(1, "instruction", instruction * 1024, line, sharing or model.whole("gpu.multiprocessors")),
+        Cache(2, "unified", l2, line, units),
+    )
+    return tuple(one for one in listed if one.size_bytes)
 
 
-def _bundles(model: MachineModel, down: set[frozenset[str]]) -> list[tuple[str, str, int, float]]:
+def bundles(model: MachineModel, down: _Down) -> list[tuple[str, str, int, float]]:
     """Returns (kind, pair, width, nominal bytes/s of the bundle per direction) of every link that is up."""
     return [
         (
@@ -187,7 +231,7 @@ def _bundles(model: MachineModel, down: set[frozenset[str]]) -> list[tuple[str, 
     ]
 
 
-def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[ManagementDevice]:
+def management_devices(model: MachineModel, down: set[frozenset[str]]) -> list[ManagementDevice]:
     """Returns the GPUs as NVML shows them; empty for another vendor."""
     if model.vendor != "nvidia":
         return []
@@ -197,7 +241,7 @@ def _devices(model: MachineModel, down: set[frozenset[str]]) -> list[ManagementD
     devices = []
     for index, address in enumerate(addresses):
         fabric_links: list[FabricLink] = []
-        for kind, pair, count, peak in _bundles(model, down):
+        for kind, pair, count, peak in bundles(model, down):
             ends = pair.split("-")
             if kind != "nvlink" or f"gpu{index}" not in ends:
                 continue

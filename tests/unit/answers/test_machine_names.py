@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from byteways.answers.results.machine_names import devices_of, gpus, machine
-from byteways.machine.sysfs_writer import MachineSpec
 from tests.machines import amd
+from tests.machines.sysfs_writer import MachineSpec
 from tests.unit import machines
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from byteways.machine.model import Nic
 from byteways.machine.nics import SLINGSHOT, nic_class, nic_of, route_to_nic
-from byteways.machine.sysfs_writer import NicSpec
 from tests.machines import amd, synthetic
+from tests.machines.sysfs_writer import NicSpec
 
 
 def test_each_device_uses_the_nearest_nic_that_is_up(tmp_path: Path) -> None:

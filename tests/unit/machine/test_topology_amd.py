@@ -21,10 +21,10 @@ from byteways.machine.gpu_caches import listed_caches
 from byteways.machine.kfd_caches import read_caches
 from byteways.machine.model import Cache, Device, Link, Topology
 from byteways.machine.routes import link_class, route, routes
-from byteways.machine.sysfs_writer import CacheSpec, LinkSpec, MachineSpec, write_tree
 from byteways.measuring.work.device_caches import last_level_caches
 from byteways.plan.peaks import peak
 from tests.machines import amd
+from tests.machines.sysfs_writer import CacheSpec, LinkSpec, MachineSpec, write_tree
 
 FRONTIER_ROUTED_OVER_TWO = {(0, 7), (1, 6), (1, 7), (2, 5), (3, 4), (3, 5)}
 

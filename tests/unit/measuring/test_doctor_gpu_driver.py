@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from byteways.machine.sysfs_writer import write_tree
 from byteways.measuring.doctor.check import Diagnosis
 from byteways.measuring.doctor.gpu_driver import (
     check_device_files,
@@ -19,6 +18,7 @@ from byteways.measuring.doctor.gpu_driver import (
 from byteways.measuring.doctor.process import check_variables
 from tests.machines import amd
 from tests.machines.synthetic import write
+from tests.machines.sysfs_writer import write_tree
 
 ON_BUS = [("AMD", "0000:c1:00.0"), ("AMD", "0000:c6:00.0")]
 

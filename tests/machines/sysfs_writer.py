@@ -1,7 +1,6 @@
 """Writes a described machine as sysfs and procfs files, which discovery reads like those of a real one.
 
-Used by tests and by machine models. The files are those that sysfs_cpu, sysfs_pcie and kfd read, in the
-kernel's format.
+The files are those that sysfs_cpu, sysfs_pcie and kfd read, in the kernel's format.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from byteways.base.devices import device_number, is_cpu
 from byteways.machine import kfd, link_rates
+from byteways.machine.saved_machine import write_file, write_link
 
 _TYPE_OF_KIND = {kind: number for number, kind in kfd.KFD_LINK_KINDS.items()}
 #: Kinds of a GPU's caches in KFD (HSA_CACHE_TYPE_*: data 1, instruction 2, of a GPU 8).
@@ -171,12 +171,6 @@ def _check(machine: MachineSpec, name: str) -> None:
         raise ValueError(f"a link names {name}, which the machine does not have")
 
 
-def write_file(path: Path, content: str | bytes) -> None:
-    """Writes a file of the tree with the folders above it. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else f"{content}\n".encode())
-
-
 def _properties(place: Path, values: dict[str, int]) -> None:
     write_file(place / "properties", "\n".join(f"{name} {value}" for name, value in values.items()))
 
@@ -252,13 +246,6 @@ def _write_chain(sysfs: Path, chain: tuple[str, ...], spec: GpuSpec | NicSpec, k
         write_file(folder / "class", device_class)
         write_link(sysfs / "bus/pci/devices" / address, folder)
     return folder
-
-
-def write_link(place: Path, target: Path) -> None:
-    """Writes a link to a folder of the tree unless it exists. Raises OSError."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if not place.is_symlink():
-        place.symlink_to(target.resolve())
 
 
 def _write_node(sysfs: Path, number: int, gpu: GpuSpec, machine: MachineSpec) -> None:
