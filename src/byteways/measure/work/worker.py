@@ -110,7 +110,7 @@ class Worker:
         if request["do"] == "devices":
             return self._devices()
         if request["do"] == "probe":
-            return self._probe(read(ProbeRequest, request))
+            return self._probe(request)
         if request["do"] == "choices":
             choices = self._open_ranks().choices(read(ChoicesRequest, request))
             told: ChoicesAnswer = {"did": "choices", "choices": choices}
@@ -125,11 +125,11 @@ class Worker:
         except Exception as error:
             return refused(error, "devices")
 
-    def _probe(self, request: ProbeRequest) -> ProbeAnswer | Refusal:
+    def _probe(self, request: Request) -> ProbeAnswer | Refusal:
         from byteways.measure.work.capabilities import Asked, describe
 
         try:
-            measurer, asked = self._open(), Asked.of(request)
+            measurer, asked = self._open(), Asked.of(read(ProbeRequest, request))
             found = describe(measurer.session, measurer.devices, measurer.host_bytes, asked)
             # What proves peer access may ruin a GPU of this process: a new worker measures the others.
             answer: ProbeAnswer = {"did": "probe", **found}
