@@ -29,7 +29,7 @@ from byteways.answers.results.index import Index
 from byteways.answers.results.repeatability import student
 from byteways.base.units import format_size
 from byteways.ext.copy.native_library import LIBRARY
-from byteways.measure.shared.simulator import native_folder
+from byteways.measuring.shared.simulator import native_folder
 from byteways.record.run_folder import RunFolder
 
 SOURCE = Path(__file__).parent / "peers" / "blocks.cu"

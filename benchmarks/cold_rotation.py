@@ -17,7 +17,7 @@ from collections import defaultdict
 
 from byteways import _core
 from byteways.base.units import format_size
-from byteways.measure.shared.library_paths import library_directories
+from byteways.measuring.shared.library_paths import library_directories
 from peer_runs import pairs_of, ratio_text
 
 ON_CPU = ("load", "store", "memcpy")

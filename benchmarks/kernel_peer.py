@@ -25,7 +25,7 @@ from typing import Any
 
 from byteways import _core
 from byteways.base.units import format_size
-from byteways.measure.shared.library_paths import library_directories
+from byteways.measuring.shared.library_paths import library_directories
 
 SOURCE = Path(__file__).parent / "peers" / "kernels.cu"
 LIBRARY = "kernels.so"

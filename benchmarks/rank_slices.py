@@ -17,9 +17,9 @@ from itertools import islice
 
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.cases.interfaces import APPLICATIONS
-from byteways.measure.shared.mpi_library import open_mpi
-from byteways.measure.shared.request import CaseRequest
-from byteways.measure.work.rank_measuring import RankMeasurer
+from byteways.measuring.shared.mpi_library import open_mpi
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.work.rank_measuring import RankMeasurer
 from particle_trips import TRIPS
 
 #: Batches that a slice may have at most.

@@ -18,9 +18,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from byteways.measure.conduct.conductor import Conductor
-from byteways.measure.conduct.journal import Journal
-from byteways.measure.conduct.process import WorkerProcess
+from byteways.measuring.conduct.conductor import Conductor
+from byteways.measuring.conduct.journal import Journal
+from byteways.measuring.conduct.process import WorkerProcess
 
 
 def process_s(*arguments: str) -> float:
@@ -57,7 +57,7 @@ class Bystander:
 def conducting(folder: Path) -> tuple[float, float]:
     """Conducts the quick suite; shares of wall time: conductor with journal, and journal."""
     from byteways.machine import discover
-    from byteways.measure.conduct.probe import probe_with
+    from byteways.measuring.conduct.probe import probe_with
     from byteways.plan.planner import make_plan
     from byteways.plan.suite import load
 

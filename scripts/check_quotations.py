@@ -2,7 +2,7 @@
 
 The sources are texts of the published works, which are not part of this repository. What was found is kept in
 src/byteways/ext/studies/published/quotations.csv, by the digest of the quotation: one that is changed, or
-new, is missing there until it was checked again (tests/unit/test_quotations.py).
+new, is missing there until it was checked again (tests/unit/house/test_quotations.py).
 
     python scripts/check_quotations.py FOLDER   # with the texts, as .txt files
 """

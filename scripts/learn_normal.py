@@ -27,7 +27,7 @@ from byteways.ext.audit.imported.cases import cases_of, transfer  # noqa: E402
 from byteways.ext.studies.published.values import LARGEST  # noqa: E402
 from byteways.machine.model import Topology  # noqa: E402
 from byteways.machine.nominal import NOMINAL_MACHINES, nominal_topology  # noqa: E402
-from byteways.measure.conduct.recording import record_without_values  # noqa: E402
+from byteways.measuring.conduct.recording import record_without_values  # noqa: E402
 from byteways.models.library import load as load_model  # noqa: E402
 from byteways.models.topology import topology_of  # noqa: E402
 from byteways.record.record import Record  # noqa: E402

@@ -1,7 +1,7 @@
 """The packages of src/byteways: what each is for, which others it may import, and what others import of it.
 
 The only list of them. docs/concepts/architecture.md and the README of each package have their tables from
-here (write_tables.py), and tests/unit/test_packages.py compares it with the imports of every module.
+here (write_tables.py), and tests/unit/house/test_packages.py compares it with the imports of every module.
 """
 
 from __future__ import annotations

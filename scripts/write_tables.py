@@ -1,7 +1,7 @@
 """Writes what the documentation has from the code: tables of settings, commands and others, and the schemas.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`. Run it after changing one of them;
-tests/unit/test_docs.py fails while a page and the code differ.
+tests/unit/house/test_docs.py fails while a page and the code differ.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from byteways.cases.case import Case
-from byteways.measure.shared.request import CaseRequest
+from byteways.measuring.shared.request import CaseRequest
 
 
 def asked(case: Case, **fields: Any) -> CaseRequest:

@@ -28,12 +28,12 @@ from pathlib import Path
 
 from byteways.cases.case import Case, PlannedCase
 from byteways.cases.options import RANK_ORDER
-from byteways.measure.conduct.dry_run import dry_plan
-from byteways.measure.conduct.simulation import Simulation
-from byteways.measure.shared.launchers import job_for
-from byteways.measure.shared.options import RunOptions
-from byteways.measure.shared.request import CaseRequest
-from byteways.measure.shared.simulator import simulator_path
+from byteways.measuring.conduct.dry_run import dry_plan
+from byteways.measuring.conduct.simulation import Simulation
+from byteways.measuring.shared.launchers import job_for
+from byteways.measuring.shared.options import RunOptions
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.shared.simulator import simulator_path
 from byteways.models import MachineModel, load, names, sheet
 from byteways.models.basis import CHANGE, MOVED, numbers_behind, rests_on
 from byteways.models.model import ASSUMED_SOURCE, FITTED_SOURCE, FactValue, SourcedValue
@@ -183,9 +183,9 @@ def only_assumed(model: MachineModel, key: str) -> MachineModel:
 
 def measured(machine: str, requests: Sequence[CaseRequest]) -> list[float | None]:
     """Median times in ns on the machine of a sheet, as a worker measures them."""
-    from byteways.measure.work.answer import guarded
-    from byteways.measure.work.measuring import NativeMeasurer
-    from byteways.measure.work.simulated_ranks import SimulatedRanks
+    from byteways.measuring.work.answer import guarded
+    from byteways.measuring.work.measuring import NativeMeasurer
+    from byteways.measuring.work.simulated_ranks import SimulatedRanks
 
     ranks = SimulatedRanks(simulator_path(), machine)
     times = [_median(guarded(partial(ranks.measure, one)).outcome) for one in requests if one.case.ranks]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from byteways.base.errors import BytewaysError
 from byteways.machine.model import Capabilities
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import parse
 from byteways.record.run_folder import RunFolder

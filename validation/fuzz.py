@@ -35,7 +35,7 @@ from pathlib import Path
 from random import Random
 
 from byteways.base.errors import BytewaysError
-from byteways.measure.conduct.plan_file import read as read_plan
+from byteways.measuring.conduct.plan_file import read as read_plan
 from byteways.record.run_folder import RunFolder
 from fuzz_damage import DAMAGE
 
@@ -242,8 +242,8 @@ def read_run(folder: Path) -> None:
     from io import StringIO
 
     from byteways.answers.results.progress import damage
-    from byteways.measure.conduct.simulation import recorded_simulation
-    from byteways.measure.shared.options import RunOptions
+    from byteways.measuring.conduct.simulation import recorded_simulation
+    from byteways.measuring.shared.options import RunOptions
     from byteways.plan.suite import parse
     from byteways.record.exporters import FORMATS
 

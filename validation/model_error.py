@@ -27,7 +27,7 @@ import own_run
 import published_values as published
 from byteways.base.units import format_bandwidth
 from byteways.cases.error_categories import ERROR_CATEGORIES, error_category
-from byteways.measure.shared.simulator import simulator_path
+from byteways.measuring.shared.simulator import simulator_path
 from byteways.models import MachineModel, load, sheet
 from published_values import FITTED, HELD_OUT, PublishedValue
 from simulated_programs import BETWEEN_RANKS, figure, operation_of, simulate

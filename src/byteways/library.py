@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from byteways.answers.claims.claim import Claim
     from byteways.answers.claims.finding import Finding
-    from byteways.measure.conduct.interruption import Interruption
-    from byteways.measure.conduct.measure_from_python import Display
+    from byteways.measuring.conduct.interruption import Interruption
+    from byteways.measuring.conduct.measure_from_python import Display
     from byteways.verdicts.checks.check import Check
     from byteways.verdicts.two_runs.comparison import Comparison
 
@@ -334,10 +334,10 @@ def measure(
     from byteways.answers.best.open_comparisons import open_cases
     from byteways.cli.checked_options import options_of
     from byteways.cli.run_task import default_folder
-    from byteways.measure.conduct.conductor import Interrupted
-    from byteways.measure.conduct.interruption import Interruption
-    from byteways.measure.conduct.measure_from_python import measure_from_python
-    from byteways.measure.conduct.simulation import simulation_of
+    from byteways.measuring.conduct.conductor import Interrupted
+    from byteways.measuring.conduct.interruption import Interruption
+    from byteways.measuring.conduct.measure_from_python import measure_from_python
+    from byteways.measuring.conduct.simulation import simulation_of
     from byteways.plan.suite import load as load_suite
 
     chosen, simulation = load_suite(suite), simulation_of(machine, None, seed)
@@ -363,7 +363,7 @@ def measure(
 def _display(shown: bool) -> Callable[[int, Interruption], AbstractContextManager[Display]]:
     from byteways.cli.progress import Progress, stderr_screen
     from byteways.console.screens import Notebook, in_notebook
-    from byteways.measure.conduct.measure_from_python import Quiet
+    from byteways.measuring.conduct.measure_from_python import Quiet
 
     if not shown:
         return lambda cases, interruption: Quiet(interruption)

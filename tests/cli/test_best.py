@@ -13,7 +13,7 @@ from byteways.cli import best, main
 from byteways.plan.budget import BudgetError
 from tests.report import sample_run
 from tests.report.run_builder import GIB
-from tests.unit.test_comparison import folder_of, pairs_run
+from tests.unit.verdicts.test_comparison import folder_of, pairs_run
 
 ORDER = "devices, then the size, then the run: byteways best gpu0 gpu1"
 
@@ -202,7 +202,7 @@ def test_an_answer_says_what_there_was_no_time_for(
 ) -> None:
     """Catches a question whose time is over and that has no answer, or one that hides what is missing."""
     from byteways.cli.progress import Progress
-    from byteways.measure.conduct.time_limit import TimeLimit
+    from byteways.measuring.conduct.time_limit import TimeLimit
     from byteways.record.record import Record
 
     ended = Progress.ended

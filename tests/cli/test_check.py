@@ -27,9 +27,9 @@ from tests.cli.called import byteways
 from tests.lazily import Lazily
 from tests.report import sample_run
 from tests.report.run_builder import HOSTILE, Builder
-from tests.unit.test_checks import against
-from tests.unit.test_comparison import changed, folder_of
-from tests.unit.test_comparison import pairs_run as early_pairs_run
+from tests.unit.verdicts.test_checks import against
+from tests.unit.verdicts.test_comparison import changed, folder_of
+from tests.unit.verdicts.test_comparison import pairs_run as early_pairs_run
 
 #: The current method: results of older ones may not count.
 METHOD = METHOD_CHANGES[-1][0]

@@ -10,8 +10,8 @@ import pytest
 
 from byteways.base.errors import ExitStatus
 from byteways.ext.copy import copy_plan_suite
-from byteways.measure.conduct.conductor import Interrupted
-from byteways.measure.conduct.time_limit import TimeLimit
+from byteways.measuring.conduct.conductor import Interrupted
+from byteways.measuring.conduct.time_limit import TimeLimit
 from byteways.models import load, sheet
 from tests.cli.called import byteways, measured
 from tests.native import copy_program as of

@@ -168,7 +168,7 @@ def test_wrong_words(words: tuple[str, ...], what: str, hint: str) -> None:
 
 def test_probing_failures_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a lost worker ending the list, and its cause getting lost on the way."""
-    from byteways.measure.conduct import probe
+    from byteways.measuring.conduct import probe
 
     def lost() -> None:
         raise BytewaysError("this machine could not be probed", cause="worker died: signal 11")

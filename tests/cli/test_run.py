@@ -15,7 +15,7 @@ from typing import ClassVar
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
-from byteways.measure.conduct.recording import record_without_values
+from byteways.measuring.conduct.recording import record_without_values
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from tests.changed import replace
@@ -205,7 +205,7 @@ def lost(reason: str) -> tuple[PlannedCase, Record]:
 def test_plain_progress_tells_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch a fault that the log of a batch job does not show, or a line for every good case."""
     from byteways.cli.progress import Progress
-    from byteways.measure.conduct.interruption import Interruption
+    from byteways.measuring.conduct.interruption import Interruption
 
     planned, record = lost("worker ended by SIGSEGV")
     with Progress(2, Interruption(), None) as progress:
@@ -222,7 +222,7 @@ def test_live_progress_tells_the_case_the_last_result_and_the_time_left(
     """Would catch a line that shows how much is done, but not what is being measured or for how long."""
     from byteways.cli import progress as module
     from byteways.console.screens import Status
-    from byteways.measure.conduct.interruption import Interruption
+    from byteways.measuring.conduct.interruption import Interruption
 
     class Screen:
         drawn: ClassVar[list[Status]] = []

@@ -15,7 +15,7 @@ import pytest
 from byteways.base.errors import BytewaysError
 from byteways.base.settings import recorded_environment
 from byteways.cli import main
-from byteways.measure.conduct.simulation import Simulation
+from byteways.measuring.conduct.simulation import Simulation
 from byteways.models import load, sheet
 from byteways.record.run_folder import RunFolder, refuse_mix
 from tests.cli import called

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from byteways.measure.conduct.dry_run import DryRun
-from byteways.measure.conduct.execution import plan_of
-from byteways.measure.conduct.probe import Probe
-from byteways.measure.conduct.simulation import Simulation
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.conduct.dry_run import DryRun
+from byteways.measuring.conduct.execution import plan_of
+from byteways.measuring.conduct.probe import Probe
+from byteways.measuring.conduct.simulation import Simulation
+from byteways.measuring.shared.options import RunOptions
 from byteways.models import load
 from byteways.models.topology import topology_of
 from byteways.plan.planner import NoCaseError

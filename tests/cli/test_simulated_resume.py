@@ -12,7 +12,7 @@ import pytest
 
 from byteways import _core
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.work.measuring import NativeMeasurer
+from byteways.measuring.work.measuring import NativeMeasurer
 from tests.asked import asked
 from tests.cli.called import byteways
 from tests.native import simulated as toy

@@ -150,7 +150,7 @@ def test_what_a_file_lacks_is_listed() -> None:
 
 def test_a_machine_that_cannot_be_probed_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a topo that needs working runtimes."""
-    from byteways.measure.conduct import probe
+    from byteways.measuring.conduct import probe
 
     def lost() -> None:
         raise BytewaysError("this machine could not be probed", cause="worker ended by SIGSEGV")

@@ -14,8 +14,8 @@ import pytest
 
 from byteways.cases.case import PlannedCase
 from byteways.machine.model import Device, Topology
-from byteways.measure.conduct.conductor import Conductor
-from byteways.measure.conduct.journal import Journal
+from byteways.measuring.conduct.conductor import Conductor
+from byteways.measuring.conduct.journal import Journal
 from byteways.record.record import Record
 from tests.faults.harness import FAKE, SUITE, TIMEOUT_S, Command, Watcher, living
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
-from byteways.measure.conduct.library_memory_support import (
+from byteways.measuring.conduct.library_memory_support import (
     LibraryMemorySupport,
     failed_in_library,
     needs_trial,
 )
-from byteways.measure.conduct.losses import LOSSES_TO_GIVE_UP
-from byteways.measure.conduct.process import WorkerLost
+from byteways.measuring.conduct.losses import LOSSES_TO_GIVE_UP
+from byteways.measuring.conduct.process import WorkerLost
 from byteways.record.record import Record
 from tests.changed import replace
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from byteways.base.errors import BytewaysError
-from byteways.measure.conduct import execution
+from byteways.measuring.conduct import execution
 from byteways.record.run_folder import RunFolder
 from tests.cli.called import byteways
 from tests.faults.harness import Command, assert_complete, lines

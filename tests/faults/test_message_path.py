@@ -9,11 +9,19 @@ import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.machine.model import Topology
-from byteways.measure.conduct.library_memory_support import LibraryMemorySupport
-from byteways.measure.conduct.message_path import CORES, FASTER, GPU, PATH_BYTES, MessagePath, probes, warned
-from byteways.measure.conduct.process import WorkerLost
-from byteways.measure.shared.simulator import simulator_path
-from byteways.measure.work.simulated_ranks import SimulatedRanks
+from byteways.measuring.conduct.library_memory_support import LibraryMemorySupport
+from byteways.measuring.conduct.message_path import (
+    CORES,
+    FASTER,
+    GPU,
+    PATH_BYTES,
+    MessagePath,
+    probes,
+    warned,
+)
+from byteways.measuring.conduct.process import WorkerLost
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.measuring.work.simulated_ranks import SimulatedRanks
 from byteways.models import load, sheet
 from byteways.models.topology import topology_of
 from byteways.record.record import Record

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways.measure.conduct import rank_faults
-from byteways.measure.conduct.conductor import Interrupted
-from byteways.measure.conduct.losses import LOSSES_TO_GIVE_UP
-from byteways.measure.conduct.process import WorkerLost, WorkerProcess, process_state
+from byteways.measuring.conduct import rank_faults
+from byteways.measuring.conduct.conductor import Interrupted
+from byteways.measuring.conduct.losses import LOSSES_TO_GIVE_UP
+from byteways.measuring.conduct.process import WorkerLost, WorkerProcess, process_state
 from byteways.record.record import Record
 from tests.changed import replace
 from tests.faults.harness import FAKE, TIMEOUT_S, Watcher, living, planned

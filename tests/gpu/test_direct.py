@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.work.measurer import open_session
-from byteways.measure.work.rank_threads import RankThreads
+from byteways.measuring.work.measurer import open_session
+from byteways.measuring.work.rank_threads import RankThreads
 from tests.asked import asked
 from tests.gpu.device import Device
 

@@ -10,9 +10,9 @@ import time
 import pytest
 
 from byteways import _core
-from byteways.measure.shared.library_paths import library_directories
-from byteways.measure.work.energy import LEAST_S, LEAST_UPDATES, EnergyMeter
-from byteways.measure.work.health import HealthMonitor
+from byteways.measuring.shared.library_paths import library_directories
+from byteways.measuring.work.energy import LEAST_S, LEAST_UPDATES, EnergyMeter
+from byteways.measuring.work.health import HealthMonitor
 from tests.gpu.sides import gpus
 
 pytestmark = pytest.mark.gpu

@@ -11,7 +11,7 @@ import pytest
 
 from byteways import _core
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.work.residency import about_pages
+from byteways.measuring.work.residency import about_pages
 from tests.gpu.sides import Side, gpus
 
 pytestmark = pytest.mark.gpu

@@ -9,11 +9,11 @@ import pytest
 from byteways import _core
 from byteways.base.settings import worker_command
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.conduct.process import WorkerProcess
-from byteways.measure.shared.library_log import LibraryLog
-from byteways.measure.shared.library_paths import library_directories
-from byteways.measure.shared.request import CaseRequest
-from byteways.measure.work.rank_threads import RankThreads
+from byteways.measuring.conduct.process import WorkerProcess
+from byteways.measuring.shared.library_log import LibraryLog
+from byteways.measuring.shared.library_paths import library_directories
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.work.rank_threads import RankThreads
 from tests.asked import asked
 
 pytestmark = pytest.mark.gpu

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from byteways.base.errors import BytewaysError
-from byteways.measure.shared.launchers import launcher_program
+from byteways.measuring.shared.launchers import launcher_program
 
 ROOT = Path(__file__).parents[2]
 WHEELS = ROOT / ".venv" / "mpi"

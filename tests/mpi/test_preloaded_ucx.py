@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.measure.shared import launchers
-from byteways.measure.shared.mpi_wheels import MpiWheels
+from byteways.measuring.shared import launchers
+from byteways.measuring.shared.mpi_wheels import MpiWheels
 from tests.cli.called import byteways, records_of
 from tests.mpi import jobs
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from byteways.measure.conduct import rank_faults
+from byteways.measuring.conduct import rank_faults
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from tests.cli.called import byteways
@@ -347,10 +347,10 @@ def ranks_of(tmp_path: Path) -> list[int]:
         except OSError:
             continue
         # The launcher, and what starts it, have the same words after their own.
-        own = words[0] == os.fsencode(sys.executable) and b"byteways.measure.work.launched" not in words
+        own = words[0] == os.fsencode(sys.executable) and b"byteways.measuring.work.launched" not in words
         if (
             own
-            and b"byteways.measure.work.rank_worker" in words
+            and b"byteways.measuring.work.rank_worker" in words
             and f"{MARK}={tmp_path}".encode() in variables
         ):
             found.append(int(entry.name))
@@ -424,7 +424,7 @@ def test_a_dry_run_prints_the_line_that_starts_the_ranks(
     lines = done.stdout.splitlines()
     line = lines[lines.index("the ranks are started by") + 1].strip()
     assert f"{jobs.MPICH.mpiexec} -n {ranks} {sys.executable} " in line
-    assert line.endswith(f"byteways.measure.work.rank_worker --ranks {ranks}")
+    assert line.endswith(f"byteways.measuring.work.rank_worker --ranks {ranks}")
     assert f"{ranks} ranks share " in done.stderr
     words[words.index("--launcher") + 1] = "nowhere/mpiexec"
     done = byteways(tmp_path, *words)

@@ -9,8 +9,8 @@ import pytest
 
 from byteways.base.errors import BytewaysError
 from byteways.machine.model import Device, Topology
-from byteways.measure.conduct.rank_checks import check_ranks
-from byteways.measure.shared.launchers import Job, find_launcher
+from byteways.measuring.conduct.rank_checks import check_ranks
+from byteways.measuring.shared.launchers import Job, find_launcher
 from tests.mpi import jobs
 
 #: Number of each level in MPI, by its word; the standard ABI has others.

@@ -18,15 +18,15 @@ from byteways.answers.results.summary import cells
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.cli import main
 from byteways.machine.routes import route
-from byteways.measure.conduct.dry_run import dry_plan
-from byteways.measure.conduct.probe import lost_probe, probe_with
-from byteways.measure.conduct.process import WorkerLost
-from byteways.measure.conduct.simulation import Simulation
-from byteways.measure.shared.options import RunOptions
-from byteways.measure.shared.simulator import simulator_path
-from byteways.measure.work.measuring import NativeMeasurer
-from byteways.measure.work.own_host import devices_of_own_host
-from byteways.measure.work.worker import refused
+from byteways.measuring.conduct.dry_run import dry_plan
+from byteways.measuring.conduct.probe import lost_probe, probe_with
+from byteways.measuring.conduct.process import WorkerLost
+from byteways.measuring.conduct.simulation import Simulation
+from byteways.measuring.shared.options import RunOptions
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.measuring.work.measuring import NativeMeasurer
+from byteways.measuring.work.own_host import devices_of_own_host
+from byteways.measuring.work.worker import refused
 from byteways.models import load, names, sheet
 from byteways.models.model import MachineModel
 from byteways.models.topology import topology_of

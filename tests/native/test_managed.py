@@ -8,8 +8,8 @@ import pytest
 
 from byteways import _core
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.work.measuring import NativeMeasurer
-from byteways.measure.work.residency import pages_of
+from byteways.measuring.work.measuring import NativeMeasurer
+from byteways.measuring.work.residency import pages_of
 from tests.asked import asked
 from tests.native import simulated as toy
 

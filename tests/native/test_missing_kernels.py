@@ -8,9 +8,9 @@ import pytest
 
 from byteways import _core
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.shared.request import CaseRequest
-from byteways.measure.shared.simulator import simulator_path
-from byteways.measure.work.simulated_ranks import SimulatedRanks
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.measuring.work.simulated_ranks import SimulatedRanks
 from tests.asked import asked
 from tests.native import simulated as toy
 

@@ -9,7 +9,7 @@ import pytest
 
 from byteways import _core
 from byteways.machine import nvml as topology_nvml
-from byteways.measure.work.health import _KEPT
+from byteways.measuring.work.health import _KEPT
 from tests.native import fake_libraries as fake
 
 #: Optional functions that the fake driver lacks.

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.shared.simulator import simulator_path
-from byteways.measure.work.simulated_ranks import SimulatedRanks
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.measuring.work.simulated_ranks import SimulatedRanks
 from kernel_arguments import INTERFACES
 from tests.asked import asked
 from tests.gpu import test_direct as on_gpus

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.shared.request import CaseRequest
-from byteways.measure.shared.simulator import simulator_path
-from byteways.measure.work.answer import WorkerAnswer
-from byteways.measure.work.rank_measuring import RankMeasurer
-from byteways.measure.work.simulated_ranks import SimulatedRanks
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.measuring.work.answer import WorkerAnswer
+from byteways.measuring.work.rank_measuring import RankMeasurer
+from byteways.measuring.work.simulated_ranks import SimulatedRanks
 from tests.asked import asked
 from tests.native import simulated as toy
 from tests.native.simulated_ranks import Machine

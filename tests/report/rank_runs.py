@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from byteways.cases.case import Case, Flow
-from byteways.measure.work.figures import of_all_ranks
+from byteways.measuring.work.figures import of_all_ranks
 from byteways.record.evidence import EvidenceFields
 from tests.changed import replace
 from tests.report import run_builder

@@ -12,7 +12,7 @@ from typing import Any
 
 from byteways.cases.case import Case, Flow, PlannedCase
 from byteways.machine.model import Cache, Device, Link, Topology
-from byteways.measure.conduct.requested import request_fields
+from byteways.measuring.conduct.requested import request_fields
 from byteways.record.record import SCHEMA_VERSION, Record
 from byteways.record.times import Times
 from byteways.record.warnings import Warning

@@ -19,7 +19,7 @@ from byteways.verdicts.two_runs.comparison import Comparison, compare_runs
 from tests.report import sample_run
 from tests.report.browser import IN_BROWSER, Browser
 from tests.report.test_accessible import violations
-from tests.unit.test_comparison import folder_of
+from tests.unit.verdicts.test_comparison import folder_of
 
 SIZES = sample_run.MIB, sample_run.GIB
 

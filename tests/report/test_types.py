@@ -17,7 +17,7 @@ from byteways.report.page import from_run
 from byteways.report.record_data import record_data
 from byteways.verdicts.two_runs.comparison import compare_runs
 from tests.report import sample_run
-from tests.unit.test_comparison import folder_of, pairs_run
+from tests.unit.verdicts.test_comparison import folder_of, pairs_run
 
 ROOT = Path(__file__).parents[2]
 ASSETS = ROOT / "src/byteways/report/assets"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.machine.model import Capabilities, Device, Link, Topology
-from byteways.measure.conduct.journal import encode
-from byteways.measure.conduct.recording import record_without_values
+from byteways.measuring.conduct.journal import encode
+from byteways.measuring.conduct.recording import record_without_values
 from byteways.record import manifest as manifests
 from byteways.record.record import Record
 

@@ -9,7 +9,7 @@ from byteways.cases.case import Case, Flow, PlannedCase
 from byteways.ext.studies.comparison.value_lookup import Sheet
 from byteways.ext.studies.published.study import Study
 from byteways.machine.model import Topology
-from byteways.measure.conduct.requested import request_fields
+from byteways.measuring.conduct.requested import request_fields
 from byteways.models import load as load_machine
 from byteways.models.topology import topology_of
 from byteways.record.record import Record

@@ -13,7 +13,7 @@ import pytest
 
 import contradictions
 from byteways.cases.interfaces import COLLECTIVES
-from byteways.measure.work.figures import bus_factor
+from byteways.measuring.work.figures import bus_factor
 from statements import plants_of_pages
 from statements.claims import matched
 from statements.outcome import CONTRADICTED, HOLDS

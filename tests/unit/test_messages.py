@@ -11,10 +11,10 @@ import pytest
 
 from byteways import _core
 from byteways.cases.case import Buffer, Case, Flow
-from byteways.measure.conduct.probe import listed_devices
-from byteways.measure.conduct.process import WorkerLost
-from byteways.measure.conduct.recording import answered
-from byteways.measure.shared.messages import (
+from byteways.measuring.conduct.probe import listed_devices
+from byteways.measuring.conduct.process import WorkerLost
+from byteways.measuring.conduct.recording import answered
+from byteways.measuring.shared.messages import (
     DeviceFields,
     Hello,
     LibraryFields,
@@ -23,8 +23,8 @@ from byteways.measure.shared.messages import (
     library_fields,
     read,
 )
-from byteways.measure.shared.request import CaseRequest, MeasureRequest
-from byteways.measure.work.outcome_fields import HostsAnswer, MeasureAnswer
+from byteways.measuring.shared.request import CaseRequest, MeasureRequest
+from byteways.measuring.work.outcome_fields import HostsAnswer, MeasureAnswer
 from byteways.record import part_types
 from byteways.record.blame import FailureBlame
 from byteways.record.evidence import EvidenceFields, Fallback

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from byteways.ext.watch.folder import WatchFolder, read_watch_folder
-from byteways.measure.shared.simulator import native_folder
+from byteways.measuring.shared.simulator import native_folder
 from tests.cache import cached, version
 
 HERE = Path(__file__).parent

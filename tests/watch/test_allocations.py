@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from byteways.ext.watch.folder import read_snapshots
-from byteways.measure.shared.simulator import native_folder
+from byteways.measuring.shared.simulator import native_folder
 from tests.watch.programs import PATIENCE_S, compiled
 
 HERE = Path(__file__).parent

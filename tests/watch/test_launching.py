@@ -17,7 +17,7 @@ from byteways.ext.watch.folder import make_folder, read_watch_folder
 from byteways.ext.watch.launching import WatchLaunch, usable_libraries, watch_launch
 from byteways.ext.watch.problems import WATCH_PROBLEMS, Problem, sentence
 from byteways.ext.watch.verbs.watched_command import Command, observe
-from byteways.measure.shared.simulator import native_folder
+from byteways.measuring.shared.simulator import native_folder
 from tests.watch.programs import HERE, codes, collectors, compiled, watched
 from tests.watch.test_memcpy import copies
 
@@ -189,7 +189,7 @@ def test_a_program_is_watched_from_such_an_installation(
     libraries, folder = tmp_path / "a folder", tmp_path / "W"
     libraries.symlink_to(native_folder())
     make_folder(folder)
-    monkeypatch.setattr("byteways.measure.shared.simulator.native_folder", lambda: libraries)
+    monkeypatch.setattr("byteways.measuring.shared.simulator.native_folder", lambda: libraries)
     ended, problems = observe(Command(copies(), [str(copies())], 1 << 20), folder, ProgramChange())
     assert (ended.exit_status, problems) == (0, [])
     watched_folder = read_watch_folder(folder)

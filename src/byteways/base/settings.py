@@ -30,7 +30,7 @@ class Setting:
         return self.name.startswith("BYTEWAYS_LIB")
 
 
-#: Turns UCX with CUDA off (measure/shared/mpi_wheels.py).
+#: Turns UCX with CUDA off (measuring/shared/mpi_wheels.py).
 MPI_UCX = "BYTEWAYS_MPI_UCX"
 
 SETTINGS = (
@@ -76,7 +76,7 @@ SETTINGS = (
     Setting(
         "BYTEWAYS_WORKER",
         "command that starts a worker (for debuggers and tests)",
-        "this Python with byteways/start.py byteways.measure.work.worker",
+        "this Python with byteways/start.py byteways.measuring.work.worker",
     ),
     Setting("BYTEWAYS_LIBCUDA", "path of the CUDA driver library", "found by the dynamic linker"),
     Setting(
@@ -262,7 +262,7 @@ def worker_command(environment: Mapping[str, str] = os.environ) -> tuple[str, ..
         if not words:
             raise _no_worker(chosen, "it is empty")
         return words
-    return module_command("byteways.measure.work.worker")
+    return module_command("byteways.measuring.work.worker")
 
 
 def _no_worker(chosen: str, cause: str) -> BytewaysError:

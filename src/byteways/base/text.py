@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 #: The type of what byteways words for people. No code looks into it: programs have codes and fields beside it
-#: (tests/unit/test_own_words.py).
+#: (tests/unit/house/test_own_words.py).
 Sentence: TypeAlias = str
 
 #: C0 controls except line feed and tab, DEL and C1 controls (ECMA-48); marks, embeddings, overrides and

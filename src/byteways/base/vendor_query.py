@@ -1,7 +1,7 @@
 """Queries a vendor's library in a child process, where a call that hangs or crashes costs a limited time.
 
 A lost GPU or a failed driver can block any call for ever, in a state that ignores signals. Workers have such
-a limit already (measure/conduct/process.py); every other process queries libraries through query().
+a limit already (measuring/conduct/process.py); every other process queries libraries through query().
 """
 
 from __future__ import annotations

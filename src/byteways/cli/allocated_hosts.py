@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from byteways.base.errors import BytewaysError
 from byteways.console.terminal import say
-from byteways.measure.hosts.launchers import HOST_FILE, HOST_LIST
-from byteways.measure.shared.allocation import ON_A_NODE, Allocation
+from byteways.measuring.hosts.launchers import HOST_FILE, HOST_LIST
+from byteways.measuring.shared.allocation import ON_A_NODE, Allocation
 from byteways.plan.hosts.templates import is_for_hosts
 from byteways.plan.suite_types import Suite
 

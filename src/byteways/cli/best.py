@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from byteways.cases.case import PlannedCase
     from byteways.cases.kv_cache import CacheBlocks
     from byteways.cases.question import Question
-    from byteways.measure.conduct.simulation import Simulation
-    from byteways.measure.conduct.time_limit import TimeLimit
+    from byteways.measuring.conduct.simulation import Simulation
+    from byteways.measuring.conduct.time_limit import TimeLimit
     from byteways.record.run_folder import RunFolder
 
 #: The setting by which workers leave all GPUs alone.
@@ -238,9 +238,9 @@ def _now(
     """Measures the question and answers it, on a real machine within the question's limit."""
     from byteways.base.private_folder import private_folder
     from byteways.cases.question import host_alone
-    from byteways.measure.conduct.conductor import Interrupted
-    from byteways.measure.conduct.simulation import simulation_of
-    from byteways.measure.conduct.time_limit import TimeLimit
+    from byteways.measuring.conduct.conductor import Interrupted
+    from byteways.measuring.conduct.simulation import simulation_of
+    from byteways.measuring.conduct.time_limit import TimeLimit
     from byteways.plan.budget import BudgetError
     from byteways.record.simulation_mark import voice
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from byteways.base.errors import BytewaysError
 from byteways.base.units import parse_duration
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.hosts.rule import PairRule
 from byteways.plan.ranks import MOST_RANKS

@@ -24,18 +24,18 @@ from byteways.cli.plan_text import plan_blocks
 from byteways.cli.progress import WRONG, counts_text, figure
 from byteways.console.layout import Lines, show
 from byteways.console.terminal import echo, say
-from byteways.measure.conduct.interruption import Interruption
-from byteways.measure.conduct.new_folder import check_new_folder
-from byteways.measure.hosts.execution import (
+from byteways.measuring.conduct.interruption import Interruption
+from byteways.measuring.conduct.new_folder import check_new_folder
+from byteways.measuring.hosts.execution import (
     HostsExecution,
     begin_between_hosts,
     hosts_plan,
     take_up_between_hosts,
 )
-from byteways.measure.hosts.facts import ends_of
-from byteways.measure.hosts.job import HostsJob
-from byteways.measure.hosts.launchers import HOSTS_WORKER_MODULE, find_hosts_launcher
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.hosts.facts import ends_of
+from byteways.measuring.hosts.job import HostsJob
+from byteways.measuring.hosts.launchers import HOSTS_WORKER_MODULE, find_hosts_launcher
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.hosts.names import Host, hosts_of
 from byteways.plan.hosts.plan import HostsPlan
 from byteways.plan.hosts.rule import DEFAULT_EACH, Meetings, PairRule

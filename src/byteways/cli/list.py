@@ -25,7 +25,7 @@ from byteways.console.terminal import echo, say
 from byteways.extensions import hook
 from byteways.machine.model import Capabilities, Offer, Topology
 from byteways.machine.nominal import NOMINAL_MACHINES
-from byteways.measure.conduct.simulation import Simulation, simulation_of
+from byteways.measuring.conduct.simulation import Simulation, simulation_of
 from byteways.models import load as load_machine
 from byteways.models import names as machine_names
 from byteways.plan.flow_sets import lacking
@@ -116,8 +116,8 @@ def look(simulation: Simulation | None = None) -> KnownMachine:
         found = simulation.probe().capabilities
         return KnownMachine(simulation.topology(found.devices), found)
     try:
-        from byteways.measure.conduct.opening import topology_of
-        from byteways.measure.conduct.probe import probe
+        from byteways.measuring.conduct.opening import topology_of
+        from byteways.measuring.conduct.probe import probe
 
         probed = probe()
     except BytewaysError as error:

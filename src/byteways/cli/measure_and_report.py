@@ -16,10 +16,10 @@ from byteways.base.units import format_duration
 from byteways.cases.case import PlannedCase
 from byteways.cli.progress import WRONG, Progress, counts_text, stderr_screen
 from byteways.console.terminal import echo, say
-from byteways.measure.conduct.conductor import Conductor
-from byteways.measure.conduct.execution import Execution
-from byteways.measure.conduct.interruption import Interruption
-from byteways.measure.conduct.skipped_cases import Lacks, mostly_skipped
+from byteways.measuring.conduct.conductor import Conductor
+from byteways.measuring.conduct.execution import Execution
+from byteways.measuring.conduct.interruption import Interruption
+from byteways.measuring.conduct.skipped_cases import Lacks, mostly_skipped
 from byteways.plan.suite_types import LEAST_RANKED
 from byteways.record.busy_machine import verdict_of
 from byteways.record.run_folder import LOG, RunFolder

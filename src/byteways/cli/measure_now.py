@@ -8,15 +8,15 @@ from pathlib import Path
 from byteways.cases.case import PlannedCase
 from byteways.cli.measure_and_report import command_line
 from byteways.cli.progress import Progress, stderr_screen
-from byteways.measure.conduct import plan_file
-from byteways.measure.conduct.conductor import Interrupted
-from byteways.measure.conduct.interruption import Interruption
-from byteways.measure.conduct.measure_from_python import measure_from_python
-from byteways.measure.conduct.settling import OpenCases
-from byteways.measure.conduct.simulation import Simulation
-from byteways.measure.conduct.suite_choice import SuiteOf
-from byteways.measure.conduct.time_limit import TimeLimit
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.conduct import plan_file
+from byteways.measuring.conduct.conductor import Interrupted
+from byteways.measuring.conduct.interruption import Interruption
+from byteways.measuring.conduct.measure_from_python import measure_from_python
+from byteways.measuring.conduct.settling import OpenCases
+from byteways.measuring.conduct.simulation import Simulation
+from byteways.measuring.conduct.suite_choice import SuiteOf
+from byteways.measuring.conduct.time_limit import TimeLimit
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.record.run_folder import MANIFEST, RunFolder

@@ -15,7 +15,7 @@ from byteways.base.units import format_bandwidth, format_size, format_time
 from byteways.cases.case import OF_ALL_RANKS, Case, PlannedCase
 from byteways.console.screens import Screen, Status, Terminal
 from byteways.console.terminal import say
-from byteways.measure.conduct.interruption import Interruption
+from byteways.measuring.conduct.interruption import Interruption
 from byteways.record.record import Record
 from byteways.record.simulation_mark import MEASURED, Voice
 

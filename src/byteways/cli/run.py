@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections import Counter
 
     from byteways.cli.run_task import RunTask
-    from byteways.measure.conduct.simulation import Simulation
+    from byteways.measuring.conduct.simulation import Simulation
     from byteways.plan.suite_types import Suite
     from byteways.record.run_folder import RunFolder
 
@@ -80,8 +80,8 @@ def run(
     from byteways.cli.measure_and_report import print_outcome
     from byteways.cli.run_task import RunTask, name_writers, refuse_with_resume
     from byteways.console.terminal import say
-    from byteways.measure.conduct.simulation import simulation_of
-    from byteways.measure.hosts.execution import is_between_hosts
+    from byteways.measuring.conduct.simulation import simulation_of
+    from byteways.measuring.hosts.execution import is_between_hosts
 
     check_started_once()
     check_settings()  # reports an invalid one here, not in a worker

@@ -15,15 +15,15 @@ from byteways.cli import called_at
 from byteways.cli.measure_and_report import Tell, command_line, measure_and_report
 from byteways.cli.preloading import importing
 from byteways.console.terminal import echo, say
-from byteways.measure.conduct.conductor import Interrupted
-from byteways.measure.conduct.dry_run import DryRun, dry_plan
-from byteways.measure.conduct.execution import Execution, begin
-from byteways.measure.conduct.interruption import Interruption
-from byteways.measure.conduct.new_folder import check_new_folder
-from byteways.measure.conduct.resume import missing_plan, take_up
-from byteways.measure.conduct.simulation import Simulation
-from byteways.measure.shared.allocation import Allocation
-from byteways.measure.shared.options import RunOptions
+from byteways.measuring.conduct.conductor import Interrupted
+from byteways.measuring.conduct.dry_run import DryRun, dry_plan
+from byteways.measuring.conduct.execution import Execution, begin
+from byteways.measuring.conduct.interruption import Interruption
+from byteways.measuring.conduct.new_folder import check_new_folder
+from byteways.measuring.conduct.resume import missing_plan, take_up
+from byteways.measuring.conduct.simulation import Simulation
+from byteways.measuring.shared.allocation import Allocation
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.suite_types import Suite
 from byteways.record.run_folder import RunFolder, read_manifest
 from byteways.record.simulation_mark import mark_of, voice

@@ -33,7 +33,7 @@ from byteways.machine.model import (
     Topology,
 )
 from byteways.machine.nominal import NOMINAL_MACHINES, NOMINAL_PEAKS, nominal_mark, nominal_topology
-from byteways.measure.conduct.simulation import simulation_of
+from byteways.measuring.conduct.simulation import simulation_of
 from byteways.plan.device_sample import ALL_UP_TO_DEVICES
 from byteways.questions.display.table import Table
 from byteways.record.run_folder import read_manifest
@@ -126,7 +126,7 @@ def this_machine() -> Topology:
     GPUs that no runtime opens are shown, too, unless the user wants none.
     """
     from byteways.machine.discovery import discover
-    from byteways.measure.conduct.probe import probe
+    from byteways.measuring.conduct.probe import probe
 
     unopened = gpus_wanted()
     try:

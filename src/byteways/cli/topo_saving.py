@@ -17,7 +17,7 @@ from byteways.machine.saved_machine import fields_of
 
 def save(path: Path) -> None:
     """Writes what discovery reads of this machine, without what identifies it. Raises BytewaysError."""
-    from byteways.measure.conduct.probe import probe
+    from byteways.measuring.conduct.probe import probe
 
     runtime, management = None, None
     try:

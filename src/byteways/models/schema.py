@@ -261,7 +261,7 @@ MODEL_TABLES: Mapping[str, Mapping[str, ModelKey]] = {
         "cache_line_bytes": ModelKey("whole", 0),
     },
 }
-#: Tables that a model may lack: no message of MPI is simulated then (measure/work/simulated_ranks.py).
+#: Tables that a model may lack: no message of MPI is simulated then (measuring/work/simulated_ranks.py).
 OPTIONAL_TABLES = ("mpi",)
 REPEATED_TABLES = ("cpu.caches", "links", "staging.to", "staging.from")
 #: Tables for readers or for discovery, not for the simulator.

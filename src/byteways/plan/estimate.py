@@ -108,7 +108,7 @@ WARM_UP_OPERATIONS = 8
 VERIFICATION_SHARE = 0.4
 #: Window of a pointer chase (native/timing/window.cpp), and the factor by which load may lengthen it.
 CHASE_WINDOW_S = 20e-3
-#: Sustained load of an energy measurement (measure/work/energy.py).
+#: Sustained load of an energy measurement (measuring/work/energy.py).
 SUSTAINED_LOAD_S = 3.0
 #: Start of a worker including the probe, and context and kernels per GPU.
 WORKER_START_S, START_GPU_S = 0.5, 0.9

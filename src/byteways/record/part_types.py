@@ -114,7 +114,7 @@ class WrittenHealth(DeviceHealth, total=False):
     utilisation_before: float
 
 
-#: `health` of the host: shares and seconds by name (measure/shared/health_host.py).
+#: `health` of the host: shares and seconds by name (measuring/shared/health_host.py).
 HostHealth = dict[str, float]
 
 

@@ -127,7 +127,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     tournament: dict[str, Any] | None = None  # round, rounds, pairs_at_once, link_class
     health: dict[str, Any] | None = None  # clocks, temperature, power before and after
     link_bytes: dict[str, Any] | None = None  # increase of link counters compared with the case's bytes
-    energy: dict[str, Any] | None = None  # of sustained operations (measure/work/energy.py), or a reason
+    energy: dict[str, Any] | None = None  # of sustained operations (measuring/work/energy.py), or a reason
     warnings: list[Warning] = []
 
     @property

@@ -1,6 +1,6 @@
 """libbyteways_copy through ctypes: functions, structures and error codes of its header.
 
-native/copy_library/byteways_copy.h has the contract; tests/unit/test_copying.py compares the two.
+native/copy_library/byteways_copy.h has the contract; tests/unit/copy/test_copying.py compares the two.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from byteways.base.errors import BytewaysError, ExitStatus
-from byteways.measure.shared.native_build import native_library
+from byteways.measuring.shared.native_build import native_library
 
 LIBRARY = "libbyteways_copy.so"
 #: BW_ABI of the header that the declarations below follow.

@@ -31,7 +31,7 @@ RANKS_START_S, HOST_START_S = 5.0, 0.01
 #: Telling all ranks of a case and collecting what they found.
 EXCHANGE_S = 0.02
 #: For each rank of an operation of all hosts: 40 round trips before it and after it estimate its clock
-#: (measure/hosts/measuring.py), with 20 µs each (assumed: TCP; fast networks take less); writing and reading
+#: (measuring/hosts/measuring.py), with 20 µs each (assumed: TCP; fast networks take less); writing and reading
 #: what it says of itself takes 0.1 ms (measured with 10,000 ranks).
 RANK_S = 2 * 40 * 20e-6 + 1e-4
 #: Bytes of a record and its samples on disk, about; and those of each rank of an operation of all hosts: its
@@ -98,7 +98,7 @@ class HostsPlan:
         """Returns the bytes of all records and their samples.
 
         Args:
-            end_bytes: Of what a record says of a device of a host (measure/hosts/facts.py), by its name.
+            end_bytes: Of what a record says of a device of a host (measuring/hosts/facts.py), by its name.
         """
         of_all = 0
         for planned in self.of_all:

@@ -21,7 +21,7 @@ from byteways.ext.audit.imported.cases import CasesOfMachine, OwnCase
 from byteways.ext.audit.imported.reader import Found
 from byteways.ext.audit.imported.value import ForeignValue, Operation
 from byteways.machine.model import Topology
-from byteways.measure.conduct.requested import request_fields
+from byteways.measuring.conduct.requested import request_fields
 from byteways.plan.peaks import peak
 from byteways.plan.physical import judged
 from byteways.record.record import Record

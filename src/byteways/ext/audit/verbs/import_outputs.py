@@ -19,7 +19,7 @@ from byteways.ext.audit.verbs.machine_of_outputs import MACHINE_HELP
 if TYPE_CHECKING:
     from byteways.ext.audit.imported.scan import OutputsOfFile
     from byteways.ext.audit.judging.machine import AuditMachine
-    from byteways.measure.conduct.journal import Journal
+    from byteways.measuring.conduct.journal import Journal
 
 #: Lines that could not be read that are printed of each file.
 MOST_MISTAKES = 5
@@ -102,7 +102,7 @@ class _Written:
 
 def _write(folder: Path, known: AuditMachine, read: list[tuple[str, OutputsOfFile]]) -> _Written:
     """Writes the run folder. Raises BytewaysError if it cannot be written; nothing is left of it then."""
-    from byteways.measure.conduct.new_folder import claim_folder, restore_folder
+    from byteways.measuring.conduct.new_folder import claim_folder, restore_folder
     from byteways.record import manifest
     from byteways.record.imported_values import VALUES_FILE
 

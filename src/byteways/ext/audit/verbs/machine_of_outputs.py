@@ -28,7 +28,7 @@ def machine_of_outputs(name: str | None, hints: Sequence[Hints]) -> AuditMachine
     from byteways.cli import topo
     from byteways.ext.audit.judging.machine import AuditMachine
     from byteways.machine.nominal import NOMINAL_MACHINES, nominal_mark, nominal_topology
-    from byteways.measure.conduct.simulation import simulation_of
+    from byteways.measuring.conduct.simulation import simulation_of
 
     if name is None:
         return _printed_machine(hints)

@@ -40,7 +40,7 @@ def plan(
     ] = None,
 ) -> int:
     """Write the plan by which programs with libbyteways_copy use the fastest measured methods."""
-    from byteways.measure.conduct.conductor import Interrupted
+    from byteways.measuring.conduct.conductor import Interrupted
 
     _check(run, measure, machine)
     try:
@@ -113,9 +113,9 @@ def _measured(machine: str | None) -> CopyPlan:
     from byteways.ext.copy.copy_plan_suite import copy_plan_suite, limit_s
     from byteways.machine.discovery import discover
     from byteways.machine.nvml import read_if_wanted
-    from byteways.measure.conduct.conductor import Interrupted
-    from byteways.measure.conduct.simulation import simulation_of
-    from byteways.measure.conduct.time_limit import TimeLimit
+    from byteways.measuring.conduct.conductor import Interrupted
+    from byteways.measuring.conduct.simulation import simulation_of
+    from byteways.measuring.conduct.time_limit import TimeLimit
 
     began = time.monotonic()
     simulation = simulation_of(machine, None)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from byteways.base.errors import BytewaysError
 from byteways.base.text import restored
 from byteways.cli.runs import opened_run
-from byteways.measure.conduct.opening import topology_of
-from byteways.measure.conduct.probe import probe
-from byteways.measure.conduct.simulation import Simulation
+from byteways.measuring.conduct.opening import topology_of
+from byteways.measuring.conduct.probe import probe
+from byteways.measuring.conduct.simulation import Simulation
 
 if TYPE_CHECKING:
     from byteways.ext.studies.published.study import Study

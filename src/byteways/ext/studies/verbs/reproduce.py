@@ -33,8 +33,8 @@ from byteways.console.terminal import echo, say
 from byteways.ext.studies.published.reading import load
 from byteways.ext.studies.published.study import Study
 from byteways.ext.studies.verbs.beside_option import check_before, check_pair, opened_second_run
-from byteways.measure.conduct.execution import Execution
-from byteways.measure.conduct.simulation import simulation_of
+from byteways.measuring.conduct.execution import Execution
+from byteways.measuring.conduct.simulation import simulation_of
 from byteways.plan.planner import NoCaseError
 from byteways.record.run_folder import RunFolder, read_manifest
 from byteways.record.simulation_mark import model_of, subject

@@ -18,7 +18,7 @@ from byteways.console.terminal import say
 if TYPE_CHECKING:
     from byteways.ext.watch.changes import ProgramChange
     from byteways.ext.watch.folder import WatchFolder
-    from byteways.measure.shared.options import RunOptions
+    from byteways.measuring.shared.options import RunOptions
     from byteways.plan.built_suite import SuiteKeys
 
 #: In the folder of a watched program: the run that was measured for it; further ones have a number.
@@ -65,9 +65,9 @@ def measure_program(
     from byteways.cli.measure_now import measure_now
     from byteways.ext.watch.advice.open_predictions import open_cases
     from byteways.ext.watch.verbs.watched_suite import suite_of_watched
-    from byteways.measure.conduct.conductor import Interrupted
-    from byteways.measure.conduct.simulation import recorded_simulation
-    from byteways.measure.conduct.time_limit import TimeLimit
+    from byteways.measuring.conduct.conductor import Interrupted
+    from byteways.measuring.conduct.simulation import recorded_simulation
+    from byteways.measuring.conduct.time_limit import TimeLimit
     from byteways.plan.budget import BudgetError
     from byteways.record.run_folder import JOURNAL
 
@@ -140,7 +140,7 @@ def _digits(value: float, digits: int) -> float:
 
 def _options(found: WatchFolder) -> RunOptions:
     """Returns how the ranks of the run are started: as many as the program has, by its launcher."""
-    from byteways.measure.shared.options import RunOptions
+    from byteways.measuring.shared.options import RunOptions
 
     watched = found.watched
     ranks = [one.ranks for one in watched.processes] + [one.ranks for one in watched.bins]

@@ -100,7 +100,7 @@ def run_trials(
 
 def _ended(one: TriedChange) -> str:
     """Returns `SIGSEGV in 3 of 3 turns`."""
-    from byteways.measure.shared.exit_status import describe_exit
+    from byteways.measuring.shared.exit_status import describe_exit
 
     return ", ".join(
         f"{describe_exit(end.code)} in {end.turns} of {one.of_turns} turns" for end in one.bad_ends

@@ -68,8 +68,8 @@ def observe(
         BytewaysError: It cannot be started.
     """
     from byteways.ext.watch.cupti import cupti_files
-    from byteways.measure.shared.library_paths import library_directories
-    from byteways.measure.shared.native_build import native_libraries
+    from byteways.measuring.shared.library_paths import library_directories
+    from byteways.measuring.shared.native_build import native_libraries
 
     variables = {**os.environ, **change.variables}
     cupti = cupti_files(command.program, library_directories(), variables)
@@ -100,7 +100,7 @@ def observe(
 
 def _begun(command: Command, launch: WatchLaunch, change: ProgramChange) -> WatchManifest:
     """Returns the manifest of a program that has not run yet."""
-    from byteways.measure.conduct.simulation import Simulation
+    from byteways.measuring.conduct.simulation import Simulation
 
     options: dict[str, str | int | bool] = {"collectors": ",".join(launch.collectors)}
     if command.memcpy_bytes is not None:
@@ -163,8 +163,8 @@ def _run(command: Command, launch: WatchLaunch, libraries: Path) -> Ended:
         return run_command(command.program, [*command.words], launch.environment)
     from byteways.base.private_folder import private_folder
     from byteways.ext.watch.simulated import simulate_gpus
-    from byteways.measure.shared.native_build import native_library
-    from byteways.measure.shared.simulator import SIMULATOR_LIBRARY
+    from byteways.measuring.shared.native_build import native_library
+    from byteways.measuring.shared.simulator import SIMULATOR_LIBRARY
     from byteways.models import sheet
 
     with private_folder() as folder:

@@ -10,7 +10,7 @@ from byteways.ext.watch.bins import Watched
 from byteways.ext.watch.folder import read_watch_folder
 from byteways.ext.watch.questions import may_alter, own_options, questions_of
 from byteways.machine.model import Topology
-from byteways.measure.conduct.simulation import Simulation
+from byteways.measuring.conduct.simulation import Simulation
 from byteways.plan.built_suite import SuiteKeys
 from byteways.plan.question_suite import suite_of_questions
 from byteways.plan.suite_types import Suite
