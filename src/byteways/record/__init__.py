@@ -16,6 +16,7 @@ FACE = (
     "library_choice",
     "manifest",
     "manifest_types",
+    "part_types",
     "record",
     "run_folder",
     "sampled_devices",

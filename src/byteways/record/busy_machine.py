@@ -38,7 +38,7 @@ class OtherWork:
         )
         return f"BUSY MACHINE during {self.disturbed} of {self.measured} {measurement}s: {causes} (medians)"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return asdict(self)
 
 

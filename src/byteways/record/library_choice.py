@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from byteways.base.text import Sentence
+from byteways.record.part_types import ChoiceFields
 
 #: Patterns by the names that the log has for them. The library carries out others by messages.
 LOGGED = {
@@ -45,8 +45,14 @@ class LibraryChoice:
     source: str | None = None
     reason: Sentence | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_json(self) -> ChoiceFields:
+        return {
+            "algorithm": self.algorithm,
+            "protocol": self.protocol,
+            "channels": self.channels,
+            "source": self.source,
+            "reason": self.reason,
+        }
 
 
 def choice_of(log: str, pattern: str, source: str) -> LibraryChoice:

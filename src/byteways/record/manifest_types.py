@@ -87,7 +87,7 @@ class ManifestStudy(_StudyFolder):
     title: str
 
 
-class _PathOfMessages(TypedDict, total=False):
+class PathOfMessages(TypedDict, total=False):
     """Of memory of GPUs that CPUs reach: "gpu" or "cores" move it; null: a message was not measured."""
 
     path: str | None
@@ -95,7 +95,7 @@ class _PathOfMessages(TypedDict, total=False):
     host_bytes_per_s: float | None  # of one of host memory of the same two domains
 
 
-class MemoryTrial(_PathOfMessages):
+class MemoryTrial(PathOfMessages):
     """A verified operation that showed whether a library between ranks moves a kind of memory."""
 
     library: str  # with its version

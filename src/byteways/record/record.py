@@ -103,7 +103,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     evidence: EvidenceFields | None = None
     verified: bool | None = None
     verification: str | None = None  # "every sample", "every sample, strided; first and last in full", …
-    corruption: dict[str, Any] | None = None  # see record_parts._Corruption
+    corruption: dict[str, Any] | None = None  # see part_types.Corruption
     launch: dict[str, int] | None = None  # blocks, threads, … in effect
     parts: dict[str, float] | None = None  # of a route: fraction of the bytes by path
     distinct_bytes: dict[str, int] | None = None  # by side: bytes touched before an address repeats

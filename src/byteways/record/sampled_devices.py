@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from byteways.base.devices import is_gpu
 
@@ -30,7 +29,7 @@ class DeviceSample:
         """Number of GPUs that workers open."""
         return sum(is_gpu(name) for name in self.devices)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return asdict(self)
 
     def note(self) -> str:

@@ -6,12 +6,12 @@ The clock of one host orders the ranks' begins (`native/timing/rank_skew.hpp`).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 from byteways.base.units import short_time
+from byteways.record.part_types import RankTimes
 from byteways.record.warnings import WarningFields
 
 #: A rank is late by at least this much, in ns and as a share of a batch: a barrier releases the ranks of a
@@ -45,7 +45,7 @@ class Straggler:
         return f"rank {self.rank} has no CPU for {100 * self.no_cpu:.0f} % of the time"
 
 
-def stragglers(ranks: Sequence[Mapping[str, Any]], batch_ns: float) -> list[Straggler]:
+def stragglers(ranks: Sequence[RankTimes], batch_ns: float) -> list[Straggler]:
     """Returns the ranks that keep the others waiting.
 
     Args:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from byteways.record.part_types import TimesFields
+
 
 @dataclass(frozen=True, slots=True)
 class Times:
@@ -16,3 +18,14 @@ class Times:
     mean: float
     sd: float
     n: int
+
+    def to_json(self) -> TimesFields:
+        return {
+            "median": self.median,
+            "ci95": self.ci95,
+            "min": self.min,
+            "max": self.max,
+            "mean": self.mean,
+            "sd": self.sd,
+            "n": self.n,
+        }

@@ -7,7 +7,7 @@ are sentences, `fields` says the same for programs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypedDict, overload
+from typing import TypedDict, overload
 
 from byteways.base.text import Sentence
 
@@ -200,6 +200,19 @@ class WarningFields(TypedDict, total=False):
     throttle_reasons: int  # throttled: bits of THROTTLE_REASONS
 
 
+class _WarningData(TypedDict):
+    id: str
+    observed: float | Sentence | None
+    required: float | Sentence | None
+    advice: Sentence
+
+
+class WarningData(_WarningData, total=False):
+    """A warning in a record."""
+
+    fields: WarningFields
+
+
 @dataclass(frozen=True, slots=True)
 class Warning:
     """One warning: id, observed and required value, what to do, and in fields what the words say."""
@@ -210,10 +223,17 @@ class Warning:
     advice: Sentence
     fields: WarningFields | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> WarningData:
         """Returns the data in a record; without `fields` where there are none."""
-        told = {"id": self.id, "observed": self.observed, "required": self.required, "advice": self.advice}
-        return told if self.fields is None else {**told, "fields": self.fields}
+        told: WarningData = {
+            "id": self.id,
+            "observed": self.observed,
+            "required": self.required,
+            "advice": self.advice,
+        }
+        if self.fields is not None:
+            told["fields"] = self.fields
+        return told
 
 
 @overload

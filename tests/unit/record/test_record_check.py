@@ -9,7 +9,8 @@ from msgspec.structs import force_setattr
 
 from byteways.cases.case import Case
 from byteways.record.record import Record
-from byteways.record.record_check import Checker, wrong, wrong_part
+from byteways.record.record_check import Checker, wrong
+from byteways.record.record_parts import wrong_part
 from tests.changed import replace
 from tests.report.few_records import GB, flow, record
 

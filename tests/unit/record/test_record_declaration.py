@@ -16,7 +16,7 @@ from byteways.cases.case import IDENTITY_FIELDS, Case
 from byteways.measuring.work.outcome_fields import Outcome
 from byteways.record import columns
 from byteways.record.record import DEFINITION_FIELDS, RECORD_FIELDS, Record
-from byteways.record.record_check import TYPES_OF_PARTS
+from byteways.record.record_parts import TYPES_OF_PARTS
 
 ROOT = Path(__file__).parents[3]
 STUB = ast.parse((Path(byteways.__file__).parent / "_core.pyi").read_text("utf-8"))

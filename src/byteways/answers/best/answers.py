@@ -186,7 +186,7 @@ class Answer:
             "sentence": str(self),
         }
 
-    def _of_blocks(self) -> dict[str, Any]:
+    def _of_blocks(self) -> dict[str, object]:
         """Returns what an answer on scattered blocks has besides."""
         if self.question.blocks is None:
             return {}
@@ -197,14 +197,14 @@ class Answer:
         }
 
 
-def _block_list(blocks: BlockList | MixedBlocks) -> dict[str, Any]:
+def _block_list(blocks: BlockList | MixedBlocks) -> dict[str, object]:
     if isinstance(blocks, MixedBlocks):
         sizes = [{"count": count, "block_bytes": size} for count, size in blocks.sizes]
         return {"count": blocks.count, "sizes": sizes}
     return {"count": blocks.count, "block_bytes": blocks.block_bytes}
 
 
-def _speed(group: ResultGroup) -> dict[str, Any]:
+def _speed(group: ResultGroup) -> dict[str, object]:
     times = times_of(group)
     return {
         "time_ns": median(one.value for one in times) if times else None,
@@ -213,7 +213,7 @@ def _speed(group: ResultGroup) -> dict[str, Any]:
     }
 
 
-def _of_ranking(ranking: Ranking | None) -> dict[str, Any] | None:
+def _of_ranking(ranking: Ranking | None) -> dict[str, object] | None:
     if ranking is None:
         return None
     return {"way": ranking.variant.name, "options": ranking.variant.options.text(), **_speed(ranking.group)}

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import exp, log
 from statistics import fmean
-from typing import Any
 
 from byteways.answers.best.crossovers import (
     ComparedBlocks,
@@ -43,7 +42,7 @@ class BlockAdvice:
         """Whether the constants give these blocks to the kernel."""
         return blocks.block_bytes < self.threshold_bytes and blocks.count >= self.least_blocks
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Returns plain data in base units, with every crossover and comparison."""
         place = self.of.place
         return {
@@ -62,7 +61,7 @@ class BlockAdvice:
         }
 
 
-def _json_of_count(one: Crossover) -> dict[str, Any]:
+def _json_of_count(one: Crossover) -> dict[str, object]:
     return {
         "count": one.count,
         "leads_between_bytes": [*one.between] if one.between else None,

@@ -8,7 +8,6 @@ byte counted once. A few pairs stand for their class of links only where its pai
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from byteways.answers.best.decisions import NEAR_SIZE_FACTOR, Decision, Decisions, Place, decisions
 from byteways.answers.best.methods import method
@@ -220,7 +219,7 @@ def _entry(index: Index, found: Decisions, place: Place, wanted: int) -> Lead | 
     return Lead(decision.ranking, decision.size_bytes, name, many_at_once(decision.many, best))
 
 
-def best_first(found: Headline | None) -> list[dict[str, Any]]:
+def best_first(found: Headline | None) -> list[dict[str, object]]:
     """Returns the table as plain data, one object per entry."""
     if found is None:
         return []

@@ -52,7 +52,7 @@ class LoadPart:
     measured: Result
     method: str = ""  # the best of several, as a programmer writes it
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "part": self.what,
             "time_ns": self.time.value,
@@ -91,7 +91,7 @@ class LoadMethod:
         left = tuple(part for part in self.parts if part.what in what)
         return replace(self, parts=left, missing=tuple(one for one in self.missing if one in what))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         time = self.time
         return {
             "memory": self.memory,

@@ -6,11 +6,12 @@ All ranks take part in every case, so that what slow or failed cases have in com
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 from byteways.base.devices import is_gpu
 from byteways.cases.case import Case
+from byteways.record.part_types import RankTimes
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated
 from byteways.record.stragglers import Straggler, stragglers
@@ -25,7 +26,8 @@ def stragglers_of(record: Record) -> list[Straggler]:
         return []
     if not any(warning.id == "straggler" for warning in record.warnings):
         return []
-    return stragglers(record.ranks, (record.batch or 1) * record.time_ns.median)
+    ranks = cast(Sequence[RankTimes], record.ranks)  # checked when they were read (record_parts)
+    return stragglers(ranks, (record.batch or 1) * record.time_ns.median)
 
 
 def ranks_blamed(record: Record) -> tuple[int, ...]:

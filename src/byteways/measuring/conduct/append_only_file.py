@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import Any
 
 from byteways.base.errors import BytewaysError
 from byteways.base.files import sync_folder
@@ -88,7 +87,7 @@ class explained:  # noqa: N801 - reads as what it does: `with explained(folder):
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if not isinstance(error, OSError):
             return
         if error.filename is None:

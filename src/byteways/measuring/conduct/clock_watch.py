@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol, cast
 
 from byteways.cases.reasons import CLOCK_WRONG
 from byteways.measuring.conduct.process import WorkerLost
+from byteways.measuring.shared.messages import ClockAnswer, Hello, Message, read
 from byteways.measuring.shared.protocol import CLOCK
 from byteways.measuring.shared.worker_clock import ClockDoubt, ClockMark, clock_doubt, clock_ns
+from byteways.measuring.work.outcome_fields import Outcome
 
 #: A worker between two cases answers at once; ranks that share cores take longer.
 _LIMIT_S = 20.0
 
 
 class _Answering(Protocol):
-    hello: dict[str, Any]
+    hello: Hello
 
-    def ask(self, message: Mapping[str, Any], timeout_s: float) -> dict[str, Any]: ...
+    def ask(self, message: Message, timeout_s: float) -> Message: ...
 
 
 class ClockWatch:
@@ -50,16 +52,18 @@ class ClockWatch:
 
     def _mark(self) -> ClockMark:
         asked = self._read()
-        shown = self.worker.ask({"do": CLOCK}, _LIMIT_S).get("clock_ns")
-        if not isinstance(shown, int):
-            raise WorkerLost(f"worker sent an invalid time: {shown!s:.40}")
-        return ClockMark(asked, shown, self._read())
+        answer = self.worker.ask({"do": CLOCK}, _LIMIT_S)
+        answered = self._read()
+        try:
+            return ClockMark(asked, read(ClockAnswer, answer)["clock_ns"], answered)
+        except (KeyError, ValueError) as error:
+            raise WorkerLost(f"worker sent an invalid time: {answer.get('clock_ns')!s:.40}") from error
 
 
-def without_clock(outcome: Mapping[str, Any], doubt: ClockDoubt) -> dict[str, Any]:
+def without_clock(outcome: Message, doubt: ClockDoubt) -> Outcome:
     """Returns the outcome of a case whose clock was wrong: no figure of it counts."""
     passed = f"{doubt.least_s:.4g} to {doubt.most_s:.4g} s"
-    kept = {name: outcome[name] for name in ("health",) if name in outcome}
+    kept = cast(Outcome, {name: outcome[name] for name in ("health",) if name in outcome})
     return {
         **kept,
         "status": "failed",

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from byteways.base.private_folder import private_folder
 from byteways.base.settings import worker_command
@@ -35,13 +35,17 @@ from byteways.measuring.conduct.message_path import warned
 from byteways.measuring.conduct.oversubscription import Oversubscription
 from byteways.measuring.conduct.pace import Pace
 from byteways.measuring.conduct.process import WorkerLost, WorkerProcess
-from byteways.measuring.conduct.recording import measured_record, record_without_values
+from byteways.measuring.conduct.recording import Happened, answered, measured_record, record_without_values
 from byteways.measuring.shared.launchers import Job
 from byteways.measuring.shared.library_log import LibraryLog
-from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.shared.messages import ChoicesAnswer, Message, read
+from byteways.measuring.shared.request import CaseRequest, ChoicesRequest
+from byteways.measuring.work.outcome_fields import MeasureAnswer
 from byteways.models.model import MachineModel
 from byteways.plan.ranks import BY_DEVICE
 from byteways.record.blame import FailureBlame
+from byteways.record.manifest_types import MemoryTrial
+from byteways.record.part_types import ChoiceFields
 from byteways.record.record import Record
 from byteways.record.run_folder import LOG
 
@@ -97,7 +101,7 @@ class _Attempt:
         self._pid = worker.pid
         return worker
 
-    def happened(self) -> dict[str, Any]:
+    def happened(self) -> Happened:
         """Returns the fields of the record, with the time until now."""
         wall_s = round(time.monotonic() - self._began, 6)
         return {"started_at": self._started_at, "wall_s": wall_s, "worker": self._pid}
@@ -168,7 +172,7 @@ class Conductor:
                 worker.kill_at_once()
 
     @property
-    def memory_trials(self) -> list[dict[str, Any]]:
+    def memory_trials(self) -> list[MemoryTrial]:
         """Returns what memory libraries between ranks were tried with, as manifests have it."""
         return self._device_messages.trials
 
@@ -261,7 +265,7 @@ class Conductor:
             limit_s = self._deadline(planned, first) * self._oversubscription.factor(planned.case)
             clock = self._clock_of(worker)
             clock.begin()
-            answer = worker.ask(request.to_json(), limit_s, planned.case.devices_of_ranks)
+            answer = answered(worker.ask(request.to_json(), limit_s, planned.case.devices_of_ranks))
             entry = self._measured(attempt, self._with_clock(clock, answer))
         except WorkerLost as loss:
             return self._lost(attempt, loss)
@@ -274,9 +278,9 @@ class Conductor:
             self._clock = ClockWatch(worker)
         return self._clock
 
-    def _with_clock(self, clock: ClockWatch, answer: dict[str, Any]) -> dict[str, Any]:
+    def _with_clock(self, clock: ClockWatch, answer: MeasureAnswer) -> MeasureAnswer:
         """Returns the answer, or one without figures if the worker's clock disagrees with this process's."""
-        if answer.get("leaving") or answer.get("outcome", {}).get("status") != "measured":
+        if answer.get("leaving") or answer["outcome"].get("status") != "measured":
             return answer
         try:
             doubt = clock.doubt()
@@ -295,7 +299,7 @@ class Conductor:
             return self._skipped(planned, reason, LIBRARY_MEMORY)
         return None
 
-    def _measured(self, attempt: _Attempt, answer: Mapping[str, Any]) -> JournalEntry:
+    def _measured(self, attempt: _Attempt, answer: MeasureAnswer) -> JournalEntry:
         """Returns the record of a worker's answer. Raises WorkerLost if the answer is invalid."""
         planned, happened = attempt.planned, attempt.happened()
         try:
@@ -345,37 +349,44 @@ class Conductor:
 
     def _try(self, worker: WorkerProcess, case: Case, request: CaseRequest) -> None:
         """Finds out whether the library moves the memory of a case."""
-        message = request.trial(TRIAL_S).to_json()
         library = "UCX" if case.by_ucx else "the library"
         if INTERFACES[case.interface].between == "mpi":
-            library = worker.hello.get("mpi", {}).get("version", "MPI")
-        ask = partial(worker.ask, message, TRIAL_LIMIT_S, case.devices_of_ranks)
+            library = worker.hello["mpi"]["version"] if "mpi" in worker.hello else "MPI"
 
-        def measure(probe: Case) -> Mapping[str, Any]:
+        def measure(probe: Case) -> MeasureAnswer:
             asked = replace(request, case=probe).trial(TRIAL_S).to_json()
-            return worker.ask(asked, TRIAL_LIMIT_S, probe.devices_of_ranks)
+            return answered(worker.ask(asked, TRIAL_LIMIT_S, probe.devices_of_ranks))
 
         found = self._device_messages
-        if found.try_out(case, ask, library) or found.find_path(case, self._topology, measure):
+        if found.try_out(case, partial(measure, case), library) or found.find_path(
+            case, self._topology, measure
+        ):
             worker.kill()
             self._worker = None
 
     def _probe_choices(
-        self, environment: Mapping[str, str], cases: list[dict[str, Any]], limit_s: float
-    ) -> list[dict[str, Any]]:
+        self, environment: Mapping[str, str], cases: Sequence[Message], limit_s: float
+    ) -> list[ChoiceFields]:
         """Carries out collectives in a process whose library writes its log. Raises ProbeFailed."""
-        request = {"do": "choices", "cases": cases, "cores": [[]], "key": 1}
-        request |= {"budget_s": 0.0, "precision": 1.0, "rounds": 1}
+        request: ChoicesRequest = {
+            "do": "choices",
+            "cases": cases,
+            "cores": [[]],
+            "key": 1,
+            "budget_s": 0.0,
+            "precision": 1.0,
+            "rounds": 1,
+        }
         try:
             with private_folder() as folder:
                 variables = {**environment, **LibraryLog.variables(folder / "library.log")}
                 command = [*(self._command or worker_command()), "--kind", "threads"]
                 probe = WorkerProcess(self._log, variables, command, self._observer.tick)
                 try:
-                    return list(probe.ask(request, limit_s)["choices"])
+                    return read(ChoicesAnswer, probe.ask(request, limit_s))["choices"]
                 finally:
                     probe.kill()
-        except (WorkerLost, KeyError, TypeError) as failure:
+        except (WorkerLost, KeyError, ValueError) as failure:
             raise ProbeFailed(str(failure)) from failure
 
     def _worker_for(self, planned: PlannedCase) -> WorkerProcess:

@@ -32,6 +32,7 @@ from byteways.measuring.shared.options import RunOptions
 from byteways.plan.planner import Plan, make_plan
 from byteways.plan.suite_types import Suite
 from byteways.record import manifest as manifests
+from byteways.record.manifest_types import ManifestSuite
 from byteways.record.run_folder import (
     JOURNAL,
     LOG,
@@ -393,5 +394,5 @@ def plan_of(
     )
 
 
-def suite_json(suite: Suite) -> dict[str, Any]:
+def suite_json(suite: Suite) -> ManifestSuite:
     return {"name": suite.name, "title": suite.title, "text": suite.text, "rounds": suite.rounds}

@@ -6,13 +6,14 @@ with one thread for all GPUs, and reads the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from byteways.cases.case import Case
 from byteways.measuring.shared.library_log import has_choice
+from byteways.measuring.shared.messages import Message
 from byteways.record.library_choice import LibraryChoice
+from byteways.record.part_types import ChoiceFields
 
 #: Seconds for a case of the probe, and for what it opens first.
 CASE_S, OPENING_S = 5.0, 60.0
@@ -21,7 +22,7 @@ CASE_S, OPENING_S = 5.0, 60.0
 ChoiceKey = tuple[str, int, tuple[str, ...], tuple[str, ...], object]
 Environment = tuple[tuple[str, str], ...]
 #: Carries out cases with the variables of an environment, within some seconds. Returns the choices as JSON.
-ProbeChoices = Callable[[Mapping[str, str], list[dict[str, Any]], float], list[dict[str, Any]]]
+ProbeChoices = Callable[[Mapping[str, str], Sequence[Message], float], list[ChoiceFields]]
 
 
 class LibraryChoices:
@@ -29,7 +30,7 @@ class LibraryChoices:
 
     def __init__(self) -> None:
         self._planned: dict[Environment, dict[ChoiceKey, Case]] = {}
-        self._found: dict[Environment, dict[ChoiceKey, dict[str, Any]]] = {}
+        self._found: dict[Environment, dict[ChoiceKey, ChoiceFields]] = {}
 
     def plan(self, cases: Iterable[Case]) -> None:
         """Adds cases that will be measured."""
@@ -51,7 +52,7 @@ class LibraryChoices:
             told = [LibraryChoice(reason=f"the probe failed: {failure}").to_json()] * len(cases)
         self._found[environment] = dict(zip(planned, told, strict=True))
 
-    def of(self, case: Case) -> dict[str, Any] | None:
+    def of(self, case: Case) -> ChoiceFields | None:
         """Returns the record's `library_choice`; None for what has none."""
         return self._found.get(_environment(case), {}).get(_key(case)) if has_choice(case) else None
 

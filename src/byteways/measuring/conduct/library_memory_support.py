@@ -4,9 +4,7 @@ that may die of it. MPI and UCX need not take memory of GPUs, nor NCCL and RCCL 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Callable
 
 from byteways.base.devices import is_gpu
 from byteways.cases.case import OF_ALL_RANKS, Case
@@ -16,7 +14,9 @@ from byteways.cases.reasons import CALLS_OF_LIBRARIES
 from byteways.machine.model import Topology
 from byteways.measuring.conduct.message_path import MessagePath, find_path, probes
 from byteways.measuring.conduct.process import WorkerLost
+from byteways.measuring.work.outcome_fields import MeasureAnswer, Outcome
 from byteways.plan.variables import PATH_VARIABLES
+from byteways.record.manifest_types import MemoryTrial, PathOfMessages
 
 #: Sampling time of a trial in seconds.
 TRIAL_S = 0.02
@@ -46,7 +46,7 @@ class LibraryMemorySupport:
         self._paths: dict[Kind, MessagePath] = {}
 
     @property
-    def trials(self) -> list[dict[str, Any]]:
+    def trials(self) -> list[MemoryTrial]:
         """Returns what was tried, as manifests have it."""
         return [
             {
@@ -56,7 +56,7 @@ class LibraryMemorySupport:
                 "environment": dict(environment),
                 "taken": reason is None,
                 "reason": reason,
-                **(asdict(self._paths[kind]) if kind in self._paths else {}),
+                **(self._paths[kind].to_json() if kind in self._paths else PathOfMessages()),
             }
             for kind, reason in self._found.items()
             for _, operation, memories, environment in (kind,)
@@ -75,7 +75,7 @@ class LibraryMemorySupport:
         library, _, memories, environment = own = _kind(case)
         return self._found.get((library, MESSAGE, memories, environment)) or self._found.get(own)
 
-    def find_path(self, case: Case, topology: Topology, measure: Callable[[Case], Mapping[str, Any]]) -> bool:
+    def find_path(self, case: Case, topology: Topology, measure: Callable[[Case], MeasureAnswer]) -> bool:
         """Finds out by which path messages of the memory of a case go, if CPUs reach it.
 
         Returns whether the ranks are to be ended; the path stays unknown then, and the case is measured.
@@ -100,7 +100,7 @@ class LibraryMemorySupport:
         library, _, memories, environment = _kind(case)
         return self._paths.get((library, MESSAGE, memories, environment), MessagePath())
 
-    def try_out(self, case: Case, ask: Callable[[], Mapping[str, Any]], library: str) -> bool:
+    def try_out(self, case: Case, ask: Callable[[], MeasureAnswer], library: str) -> bool:
         """Finds out whether the library moves the memory of a case.
 
         Returns whether the ranks are to be ended, which is no loss of their devices.
@@ -140,7 +140,7 @@ def needs_trial(case: Case) -> bool:
     return any(is_gpu(buffer.device) or is_managed(buffer.memory) for buffer in buffers)
 
 
-def failed_in_library(case: Case, outcome: Mapping[str, Any]) -> bool:
+def failed_in_library(case: Case, outcome: Outcome) -> bool:
     """Whether a failure is the library's own; memory that cannot be allocated says nothing about it."""
     call = str((outcome.get("reason_fields") or {}).get("call", ""))
     begin = CALLS_OF_LIBRARIES.get(INTERFACES[case.interface].between)

@@ -7,15 +7,17 @@ memory and one of host memory between the same two APUs distinguish the paths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from byteways.base.devices import is_gpu
 from byteways.cases.case import Buffer, Case, Flow
 from byteways.cases.memory import is_managed
 from byteways.machine.model import Topology
+from byteways.measuring.work.outcome_fields import MeasureAnswer, Outcome
 from byteways.record import warnings
+from byteways.record.manifest_types import PathOfMessages
+from byteways.record.warnings import WarningData
 
 #: So long that the start of an engine's copy, tens of microseconds, is a small part of a message.
 PATH_BYTES = 16 * 2**20
@@ -34,6 +36,13 @@ class MessagePath:
     path: str | None = None
     bytes_per_s: float | None = None  # of device memory
     host_bytes_per_s: float | None = None
+
+    def to_json(self) -> PathOfMessages:
+        return {
+            "path": self.path,
+            "bytes_per_s": self.bytes_per_s,
+            "host_bytes_per_s": self.host_bytes_per_s,
+        }
 
 
 def probes(case: Case, topology: Topology) -> tuple[Case, Case] | None:
@@ -64,7 +73,7 @@ def probes(case: Case, topology: Topology) -> tuple[Case, Case] | None:
     return device, replace(device, flows=(Flow(hosts[0], hosts[1], hosts[0].device),))
 
 
-def find_path(cases: tuple[Case, Case], ask: Callable[[Case], Mapping[str, Any]]) -> MessagePath:
+def find_path(cases: tuple[Case, Case], ask: Callable[[Case], MeasureAnswer]) -> MessagePath:
     """Measures both messages.
 
     Args:
@@ -81,11 +90,11 @@ def find_path(cases: tuple[Case, Case], ask: Callable[[Case], Mapping[str, Any]]
     return MessagePath(GPU if device > FASTER * host else CORES, device, host)
 
 
-def warned(found: MessagePath, outcome: Mapping[str, Any]) -> list[dict[str, Any]]:
+def warned(found: MessagePath, outcome: Outcome) -> list[WarningData]:
     """Returns the warning that the messages of an outcome are copied by cores, unless a variable that makes
     them so is named already.
     """
-    named = any(each.get("id") in _BY_VARIABLES for each in outcome.get("warnings", []))
+    named = any(each["id"] in _BY_VARIABLES for each in outcome.get("warnings", []))
     if found.path != CORES or named or found.bytes_per_s is None or found.host_bytes_per_s is None:
         return []
     return [warnings.make("copied-by-cores", found.bytes_per_s, FASTER * found.host_bytes_per_s).to_json()]

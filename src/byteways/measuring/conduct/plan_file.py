@@ -139,7 +139,7 @@ def _lines(cases: Iterable[PlannedCase], told: set[str]) -> Iterator[bytes]:
     """Yields a line per planned case, without default values; cases in `told` only by their id."""
     for planned in cases:
         case_id = planned.case.case_id
-        entry: dict[str, Any] = {"case_id": case_id}
+        entry: dict[str, object] = {"case_id": case_id}
         for name, known in _FIELDS.items():
             value = getattr(planned, name)
             if known.default is MISSING or value != known.default:

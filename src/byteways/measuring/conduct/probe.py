@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from byteways.base.errors import BytewaysError
 from byteways.base.private_folder import private_folder
@@ -15,12 +14,22 @@ from byteways.machine import nvml
 from byteways.machine.model import Capabilities
 from byteways.machine.nvml import Nvml
 from byteways.measuring.conduct.process import WorkerLost, WorkerProcess
+from byteways.measuring.shared.messages import (
+    DeviceFields,
+    DevicesAnswer,
+    LibraryFields,
+    Message,
+    ProbeAnswer,
+    ProbeRequest,
+    Request,
+    read,
+)
 from byteways.plan.probe_scope import ProbeScope
 
 #: Opening eight GPUs, compiling every kernel and testing 56 pairs takes half a minute with a cold cache.
 PROBE_TIMEOUT_S = 180.0
 #: Lists the devices, without opening a GPU.
-LIST: Mapping[str, Any] = {"do": "devices"}
+LIST: Request = {"do": "devices"}
 
 
 @dataclass(frozen=True)
@@ -28,22 +37,22 @@ class Probe:
     """What a worker found by trial."""
 
     capabilities: Capabilities
-    libraries: list[dict[str, Any]] = field(default_factory=list)  # fields of _core.LibraryReport
+    libraries: list[LibraryFields] = field(default_factory=list)
     method_version: int = 0  # of the native core
     leaving: bool = False  # whether the worker ends: a device failed while it was tried
     management: Nvml | None = None  # asked while the worker opened the machine; None: not asked
 
 
-def request_of_probe(launcher: str | None = None, scope: ProbeScope | None = None) -> dict[str, Any]:
+def request_of_probe(launcher: str | None = None, scope: ProbeScope | None = None) -> ProbeRequest:
     """Returns the request that probes.
 
     Args:
         launcher: The user's command that starts ranks: its MPI is looked for. None: search for a launcher.
         scope: What the plan may use; None: anything.
     """
-    request: dict[str, Any] = {"do": "probe", "launcher": launcher}
+    request: ProbeRequest = {"do": "probe", "launcher": launcher}
     if scope is not None:
-        request |= {"interfaces": [*scope.interfaces], "granted": [*scope.granted]}
+        request["interfaces"], request["granted"] = [*scope.interfaces], [*scope.granted]
     if scope is not None and scope.gpus is not None:
         request["gpus"] = [*scope.gpus]
     return request
@@ -74,26 +83,28 @@ def answered_probe(worker: WorkerProcess) -> Probe:
     try:
         if "error" in answer:
             raise _refused(answer)
-        offered = Capabilities.from_json(answer["capabilities"])
+        told = read(ProbeAnswer, answer)
+        offered = Capabilities.from_json(told["capabilities"])
         if not offered.devices:
             raise WorkerLost("worker found no device")
-        version, leaving = int(answer["method_version"]), bool(answer.get("leaving"))
-        return Probe(offered, answer["libraries"], version, leaving)
+        return Probe(offered, told["libraries"], told["method_version"], told.get("leaving", False))
     except (KeyError, TypeError, ValueError) as error:
         raise WorkerLost(f"worker sent an invalid probe: {error!r}") from error
 
 
-def listed_devices(worker: WorkerProcess) -> dict[str, dict[str, Any]]:
+def listed_devices(worker: WorkerProcess) -> dict[str, DeviceFields]:
     """Returns the devices of a worker that was sent LIST: their fields by name. Raises WorkerLost."""
     answer = worker.answer(PROBE_TIMEOUT_S)
     if "error" in answer:
         raise _refused(answer)
-    devices: dict[str, dict[str, Any]] = answer["devices"]
-    return devices
+    try:
+        return read(DevicesAnswer, answer)["devices"]
+    except (KeyError, ValueError) as error:
+        raise WorkerLost(f"worker sent an invalid list of devices: {error!r}") from error
 
 
 def started_beside_management(
-    start: Callable[[], WorkerProcess], first: Mapping[str, Any]
+    start: Callable[[], WorkerProcess], first: Message
 ) -> tuple[WorkerProcess, Nvml]:
     """Starts a worker with a first request, and asks NVML meanwhile.
 
@@ -120,7 +131,7 @@ def started_beside_management(
         raise
 
 
-def _refused(answer: Mapping[str, Any]) -> WorkerLost:
+def _refused(answer: Message) -> WorkerLost:
     """Returns why a worker cannot probe."""
     return WorkerLost(str(answer["error"]), lacks=str(answer.get("lacks", "")))
 

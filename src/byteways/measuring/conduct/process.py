@@ -14,7 +14,6 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from byteways.base import vendor_query
 from byteways.base.private_folder import PrivateFolder
@@ -24,6 +23,7 @@ from byteways.base.system_errors import hint_for
 from byteways.base.writing import open_appended
 from byteways.measuring.conduct.rank_faults import ProcessFault, ProcessWatch, blamed, with_place
 from byteways.measuring.shared.exit_status import describe_exit
+from byteways.measuring.shared.messages import Hello, Message, RankFacts, read
 from byteways.measuring.shared.protocol import Channel, ConnectionClosed
 from byteways.measuring.shared.worker_clock import STEP_HINT, step_refusal
 from byteways.record.blame import FailureBlame
@@ -129,7 +129,7 @@ class WorkerProcess:
         command: Sequence[str] | None = None,
         tick: Callable[[], None] = lambda: None,
         hello_s: float = HELLO_TIMEOUT_S,
-        look_elsewhere: Callable[[Sequence[Mapping[str, Any]]], ProcessFault] = lambda _: ProcessFault(),
+        look_elsewhere: Callable[[Sequence[RankFacts]], ProcessFault] = lambda _: ProcessFault(),
     ) -> None:
         self._log = log
         self._look_elsewhere = look_elsewhere
@@ -138,7 +138,7 @@ class WorkerProcess:
         self._log_start = self._log_size()
         self._kills_before = out_of_memory_kills()
         self._channel: Channel | None = None
-        self.hello: dict[str, Any] = {}  # the worker's hello message
+        self.hello: Hello = {}
         self._asked = ""  # what the last request was
         self._dismissed = False
         folder, path = _socket_place()
@@ -163,10 +163,8 @@ class WorkerProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    def ask(
-        self, message: Mapping[str, Any], timeout_s: float, devices: Mapping[int, str] | None = None
-    ) -> dict[str, Any]:
-        """Sends a request and returns its answer.
+    def ask(self, message: Message, timeout_s: float, devices: Mapping[int, str] | None = None) -> Message:
+        """Sends a request and returns its answer, which whoever asks reads as what it must be.
 
         Args:
             message: The request.
@@ -179,18 +177,18 @@ class WorkerProcess:
         self.send(message, devices)
         return self.answer(timeout_s)
 
-    def send(self, message: Mapping[str, Any], devices: Mapping[int, str] | None = None) -> None:
+    def send(self, message: Message, devices: Mapping[int, str] | None = None) -> None:
         """Sends a request, see ask(), whose answer is waited for later."""
         assert self._channel is not None
         for number, rank in enumerate(self.hello.get("ranks", ())):
             rank["device"] = (devices or {}).get(number)
-        self._asked = message["do"]
+        self._asked = str(message["do"])
         try:
             self._channel.send(message)
         except ConnectionClosed as error:
             raise self._lost() from error
 
-    def answer(self, timeout_s: float) -> dict[str, Any]:
+    def answer(self, timeout_s: float) -> Message:
         """Returns the answer to the request that was sent last; see ask()."""
         assert self._channel is not None
         try:
@@ -281,28 +279,32 @@ class WorkerProcess:
                         f"worker did not connect within {self._hello_s:.0f} s", "timeout"
                     ) from None
         try:
-            hello = self._receive(self._channel, self._hello_s)
+            told = self._receive(self._channel, self._hello_s)
         except ConnectionClosed as error:
             raise self._lost() from error
-        if hello.get("did") != "hello":
-            raise WorkerLost(f"worker greeted with {_shortened(str(hello))}")
+        if told.get("did") != "hello":
+            raise WorkerLost(f"worker greeted with {_shortened(str(told))}")
+        try:
+            hello = read(Hello, told)
+        except (KeyError, ValueError) as error:
+            raise WorkerLost(f"worker sent an invalid greeting: {error}") from error
         if wrong := hello.get("error"):
             self.kill()
-            raise WorkerLost(str(wrong))
+            raise WorkerLost(wrong)
         if "clock_step_ns" in hello and (coarse := step_refusal(hello["clock_step_ns"])):
             self.kill()
             raise WorkerLost(coarse, hint=STEP_HINT)
         self.hello = hello
 
-    def _receive(self, channel: Channel, timeout_s: float) -> dict[str, Any]:
+    def _receive(self, channel: Channel, timeout_s: float) -> Message:
         """Returns the next message. Raises ConnectionClosed, or WorkerLost on invalid data or time-out."""
         deadline = time.monotonic() + timeout_s
-        alone = [{"host": os.uname().nodename, "pid": self.pid}]
+        alone: list[RankFacts] = [{"host": os.uname().nodename, "pid": self.pid}]
         watch = ProcessWatch(self.hello.get("ranks") or alone, process_state)
         while True:
             left = deadline - time.monotonic()
             try:
-                message: Any = channel.receive(max(0.001, min(TICK_S, left)))
+                message = channel.receive(max(0.001, min(TICK_S, left)))
             except TimeoutError:
                 self._tick()
                 if out_of_action := watch.verdict():

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from byteways.base.devices import is_gpu
 from byteways.base.errors import BytewaysError
@@ -16,6 +15,15 @@ from byteways.cases.case import PlannedCase
 from byteways.machine.model import Topology
 from byteways.measuring.conduct.process import WorkerLost, WorkerProcess
 from byteways.measuring.shared.launchers import NO_LAUNCHER, Job
+from byteways.measuring.shared.messages import (
+    Hello,
+    LibraryFields,
+    Message,
+    Place,
+    PlacesAnswer,
+    PlacesRequest,
+    read,
+)
 from byteways.measuring.shared.rank_places import local_name
 from byteways.plan.ranks import Rank, oversubscribed
 
@@ -30,7 +38,7 @@ class CheckedRanks:
     """Ranks that can measure, and their library of MPI, as manifests have it; none without MPI."""
 
     worker: WorkerProcess | None = None  # None: no launcher starts them
-    libraries: tuple[dict[str, Any], ...] = ()
+    libraries: tuple[LibraryFields, ...] = ()
 
     def kept_for(self, planned: Sequence[PlannedCase]) -> WorkerProcess | None:
         """Returns the ranks if they measure the first of these cases; otherwise ends them.
@@ -71,11 +79,11 @@ def check_ranks(
         return CheckedRanks()
     gpus = gpus_of_ranks(planned)
     ranks = job.layout(topology)
-    request = {"do": "places", "cores": [rank.cores for rank in ranks], "gpus": bool(gpus)}
+    request: PlacesRequest = {"do": "places", "cores": [rank.cores for rank in ranks], "gpus": bool(gpus)}
     try:
         worker = WorkerProcess(log, job.environment, job.command(), tick)
         try:
-            places: list[dict[str, Any]] = worker.ask(request, PLACES_S)["places"]
+            places = _told(worker.ask(request, PLACES_S))
             if problem := wrong_places(places, ranks, gpus, topology):
                 raise problem
         except BaseException:
@@ -89,20 +97,27 @@ def check_ranks(
     return CheckedRanks(worker, tuple(mpi_of(worker.hello)))
 
 
-def mpi_of(hello: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _told(answer: Message) -> list[Place]:
+    try:
+        return read(PlacesAnswer, answer)["places"]
+    except (KeyError, ValueError) as error:
+        raise WorkerLost(f"the ranks sent invalid places: {error}") from error
+
+
+def mpi_of(hello: Hello) -> list[LibraryFields]:
     """Returns the library of MPI that ranks told in their hello; none if they use none."""
-    return [dict(hello["mpi"])] if "mpi" in hello else []
+    return [hello["mpi"]] if "mpi" in hello else []
 
 
-def as_loaded(libraries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def as_loaded(libraries: Sequence[LibraryFields]) -> list[LibraryFields]:
     """Returns the reports with the UCX that MPI has loaded in place of the one that was found: ranks of MPI
     use that one.
     """
     loaded = next((one["ucx"] for one in libraries if one.get("ucx")), None)
     if loaded is None:
-        return [dict(one) for one in libraries]
-    own = {"version": loaded["version"], "path": loaded["path"], "found_by": "MPI"}
-    return [{**one, **(own if one["library"] == "ucx" else {})} for one in libraries]
+        return [*libraries]
+    own: LibraryFields = {"version": loaded["version"], "path": loaded["path"], "found_by": "MPI"}
+    return [{**one, **own} if one["library"] == "ucx" else one for one in libraries]
 
 
 def doubts_about_ranks(
@@ -142,7 +157,7 @@ def gpus_of_ranks(planned: Sequence[PlannedCase]) -> dict[int, set[str]]:
 
 
 def wrong_places(
-    places: Sequence[Mapping[str, Any]],
+    places: Sequence[Place],
     ranks: Sequence[Rank],
     gpus: Mapping[int, set[str]],
     topology: Topology,

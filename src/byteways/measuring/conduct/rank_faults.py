@@ -7,10 +7,10 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from byteways.base.text import Sentence
 from byteways.cases.case import Case
+from byteways.measuring.shared.messages import RankFacts
 from byteways.record.blame import FailureBlame
 
 #: Seconds that a rank may be stopped, or gone while the others go on, before the job counts as lost. Nobody
@@ -58,7 +58,7 @@ class ProcessWatch:
 
     def __init__(
         self,
-        ranks: Sequence[Mapping[str, Any]],
+        ranks: Sequence[RankFacts],
         state_of: Callable[[int], str | None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -88,7 +88,7 @@ class ProcessWatch:
 
 
 def blamed(
-    ranks: Sequence[Mapping[str, Any]], state_of: Callable[[int], str | None], printed: str = ""
+    ranks: Sequence[RankFacts], state_of: Callable[[int], str | None], printed: str = ""
 ) -> ProcessFault:
     """Returns the rank of a job that failed.
 
@@ -119,7 +119,7 @@ def blamed(
     return _fault(gone[0], ranks[gone[0]], "is gone") if len(gone) == 1 else ProcessFault()
 
 
-def stopped_among(ranks: Sequence[Mapping[str, Any]], is_stopped: Callable[[str, int], bool]) -> ProcessFault:
+def stopped_among(ranks: Sequence[RankFacts], is_stopped: Callable[[str, int], bool]) -> ProcessFault:
     """Returns the first rank that is stopped.
 
     Args:
@@ -132,11 +132,12 @@ def stopped_among(ranks: Sequence[Mapping[str, Any]], is_stopped: Callable[[str,
     return ProcessFault()
 
 
-def with_place(outcome: dict[str, Any], ranks: Sequence[Mapping[str, Any]]) -> None:
+def with_place(outcome: dict[str, object], ranks: Sequence[RankFacts]) -> None:
     """Adds device, process and host of the rank that a failed case blames to its reason."""
-    number = (outcome.get("blame") or {}).get("rank")
-    if isinstance(number, int) and 0 <= number < len(ranks) and isinstance(outcome.get("reason"), str):
-        outcome["reason"] += f"; it was {_named(number, ranks[number])}"
+    blame, reason = outcome.get("blame"), outcome.get("reason")
+    number = blame.get("rank") if isinstance(blame, Mapping) else None
+    if isinstance(number, int) and 0 <= number < len(ranks) and isinstance(reason, str):
+        outcome["reason"] = f"{reason}; it was {_named(number, ranks[number])}"
 
 
 def blamed_for(case: Case, blame: FailureBlame | None) -> Culprit:
@@ -175,12 +176,12 @@ def _together(devices: Sequence[str]) -> str:
     return " and ".join(devices)
 
 
-def _named(number: int, rank: Mapping[str, Any]) -> str:
+def _named(number: int, rank: RankFacts) -> str:
     device = f"{rank['device']}, " if rank.get("device") else ""
     return f"rank {number} ({device}process {rank['pid']} on {rank['host']})"
 
 
-def _fault(number: int, rank: Mapping[str, Any], what: str) -> ProcessFault:
+def _fault(number: int, rank: RankFacts, what: str) -> ProcessFault:
     return ProcessFault(f"{_named(number, rank)} {what}", FailureBlame(rank=number, host=rank["host"]))
 
 

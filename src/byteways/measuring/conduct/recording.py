@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import TypedDict
 
 from byteways.cases.case import PlannedCase
 from byteways.cases.reasons import NO_ANSWER, WORKER_LOST
 from byteways.machine.model import Topology
+from byteways.measuring.conduct.process import WorkerLost
 from byteways.measuring.conduct.requested import request_fields
+from byteways.measuring.shared.messages import Message, read
+from byteways.measuring.work.outcome_fields import MeasureAnswer, Outcome
 from byteways.models.model import MachineModel
 from byteways.plan.peaks import peak
 from byteways.plan.physical import judged
@@ -23,6 +26,35 @@ WORKER_STATUSES = ("measured", "failed", "corrupt", "skipped")
 _CODES = {"lost": WORKER_LOST, "timeout": NO_ANSWER}
 
 
+class When(TypedDict):
+    """The fields of a record on when a case was measured."""
+
+    started_at: str
+    wall_s: float
+
+
+class Happened(When):
+    """… and by which process."""
+
+    worker: int | None
+
+
+class Peaks(TypedDict, total=False):
+    """The fields of a record that a bandwidth is compared with."""
+
+    peak_bytes_per_s: float | None
+    peak_source: str | None
+    limit_source: str
+
+
+def answered(message: Message) -> MeasureAnswer:
+    """Returns a worker's answer to a request to measure. Raises WorkerLost if it is none."""
+    try:
+        return read(MeasureAnswer, message)
+    except (KeyError, ValueError) as error:
+        raise WorkerLost(f"worker sent an invalid outcome: {error}") from error
+
+
 def record_without_values(
     planned: PlannedCase,
     method_version: int,
@@ -32,7 +64,7 @@ def record_without_values(
     *,
     code: str | None = None,
     blame: FailureBlame | None = None,
-    **happened: Any,
+    **happened: object,
 ) -> Record:
     """Returns the record of a case without values: `skipped`, `timeout` or `lost`.
 
@@ -57,11 +89,11 @@ def record_without_values(
 
 def answered_record(
     planned: PlannedCase,
-    outcome: Mapping[str, Any],
+    outcome: Outcome,
     method_version: int,
-    peaks: Callable[[], Mapping[str, Any]],
+    peaks: Callable[[], Peaks],
     model: MachineModel | None = None,
-    **happened: Any,
+    **happened: object,
 ) -> tuple[Record, Samples | None]:
     """Returns the record of an answered case, and its samples, which are stored separately.
 
@@ -79,27 +111,28 @@ def answered_record(
     told = {name: value for name, value in outcome.items() if name not in ("samples", "samples_ns")}
     if unknown := told.keys() - _FIELDS:
         raise ValueError(f"unknown field '{min(unknown)}'")
-    fields = {"reason": None, **told, **happened, **request_fields(planned, model)}
+    fields: dict[str, object] = {"reason": None, **told, **happened, **request_fields(planned, model)}
     fields["method_version"] = method_version
     bandwidth = outcome.get("bandwidth_bytes_per_s")
     if bandwidth is not None:
-        fields |= peaks()
-        nominal = fields.get("peak_bytes_per_s")
+        compared = peaks()
+        fields |= compared
+        nominal = compared.get("peak_bytes_per_s")
         fields["fraction_of_peak"] = bandwidth / nominal if nominal else None
     return Record.from_json(fields), samples
 
 
 def measured_record(
     planned: PlannedCase,
-    outcome: Mapping[str, Any],
+    outcome: Outcome,
     method_version: int,
     topology: Topology,
     model: MachineModel | None = None,
-    **happened: Any,
+    **happened: object,
 ) -> tuple[Record, Samples | None]:
     """Returns the record of a case within a host, see answered_record(); `topology`: source of peaks."""
 
-    def peaks() -> dict[str, Any]:
+    def peaks() -> Peaks:
         nominal = peak(topology, planned.case)
         return {"peak_bytes_per_s": nominal.bytes_per_s, "peak_source": nominal.source}
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from byteways.cases.case import PlannedCase
 from byteways.models.basis import rests_on
 from byteways.models.model import MachineModel
 
 
-def request_fields(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, Any]:
+def request_fields(planned: PlannedCase, model: MachineModel | None = None) -> dict[str, object]:
     """Returns the request fields of a record; if simulated, also the model and what the value rests on."""
     case = planned.case
     return {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs, to_builtins
+from msgspec import to_builtins
 
 from byteways.base.errors import BytewaysError
 from byteways.base.private_folder import private_folder
@@ -23,6 +23,7 @@ from byteways.measuring.shared.simulator import SIMULATOR_LIBRARY
 from byteways.models import MachineModel, load, load_text, sheet
 from byteways.models.faults import check_faults, check_rank_faults
 from byteways.models.model import MOST_NOISE_SEED, NOISE_SEED
+from byteways.record.manifest_types import ManifestMachineModel
 from byteways.record.run_folder import MANIFEST, SHEET
 from byteways.record.simulation_mark import mark
 
@@ -100,7 +101,7 @@ class Simulation:
 
         return topology_of(self.model, devices, self.faults)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> ManifestMachineModel:
         """Returns the manifest entry: enough to repeat the simulation and to judge its quality."""
         model = self.model
         return {
@@ -110,7 +111,10 @@ class Simulation:
             "text": model.text,
             "faults": list(self.faults),
             "seed": self.own_seed,
-            "sources": {key: structs.asdict(source) for key, source in model.sources.items()},
+            "sources": {
+                key: {"title": source.title, "address": source.address}
+                for key, source in model.sources.items()
+            },
             "fit": to_builtins(model.fit) if model.fit else None,
         }
 

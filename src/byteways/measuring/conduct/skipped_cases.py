@@ -10,13 +10,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from byteways.base.errors import BytewaysError, ExitStatus
 from byteways.cases.case import Case, PlannedCase
 from byteways.cases.interfaces import INTERFACES
-from byteways.machine.model import Capabilities
+from byteways.machine.model import Capabilities, Offer
 from byteways.measuring.shared.launchers import INSTALL_MPI
+from byteways.measuring.shared.messages import LibraryFields
 from byteways.record.record import Record
 from byteways.record.simulation_mark import voice
 
@@ -35,7 +35,7 @@ class Lacks:
     """What a machine lacks, and what brings it."""
 
     capabilities: Capabilities
-    libraries: Sequence[Mapping[str, Any]]  # fields of `_core.LibraryReport`, with the advice of the loader
+    libraries: Sequence[LibraryFields]  # with the advice of the loader
     simulated: bool = False  # nothing can be installed there
 
     def remedy(self, case: Case) -> str:
@@ -103,19 +103,19 @@ def _error(
     return BytewaysError(what, cause="; ".join([*told, *more]), hint=hint, status=status)
 
 
-def _nowhere(offers: Mapping[str, Mapping[str, Any]], name: str) -> bool:
+def _nowhere(offers: Mapping[str, Mapping[str, Offer]], name: str) -> bool:
     """Whether some device was asked for this, and none has it."""
     asked = [of_device[name] for of_device in offers.values() if name in of_device]
     return bool(asked) and not any(offer.available for offer in asked)
 
 
-def _of_interface(case: Case, libraries: Sequence[Mapping[str, Any]]) -> str:
+def _of_interface(case: Case, libraries: Sequence[LibraryFields]) -> str:
     """Returns what makes an interface available; '' if nothing is known to."""
     interface = INTERFACES[case.interface]
     if interface.between == "mpi":
         return INSTALL_MPI
     if interface.between in _LIBRARIES:
-        hints = (str(one["hint"]) for one in libraries if one["library"] in _LIBRARIES[interface.between])
+        hints = (one["hint"] for one in libraries if one["library"] in _LIBRARIES[interface.between])
         return next((hint for hint in hints if hint), "")
     if interface.worker not in ("native", "ranks"):
         return f"{sys.executable} -m pip install {interface.worker}"

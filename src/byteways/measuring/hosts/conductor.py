@@ -9,10 +9,10 @@ their own.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import Any, Protocol
+from typing import Protocol
 
 from byteways.cases.case import PlannedCase
 from byteways.cases.reasons import GIVEN_UP, HOST_LEFT_OUT, LIBRARY_MEMORY
@@ -21,14 +21,17 @@ from byteways.measuring.conduct.journal import Journal, JournalEntry, entry_of
 from byteways.measuring.conduct.library_memory_support import TRIAL_LIMIT_S, TRIAL_S, LibraryMemorySupport
 from byteways.measuring.conduct.process import WorkerLost
 from byteways.measuring.conduct.rank_faults import host_among
-from byteways.measuring.conduct.recording import record_without_values
+from byteways.measuring.conduct.recording import When, answered, record_without_values
 from byteways.measuring.hosts.job import HostsJob
 from byteways.measuring.hosts.recording import measured_between_hosts
-from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.shared.messages import Message, read
+from byteways.measuring.shared.request import CaseRequest, HostsRequest
+from byteways.measuring.work.outcome_fields import MeasureAnswer, Outcome
 from byteways.plan.hosts.places import seats_of
 from byteways.plan.hosts.plan import HostsPlan
 from byteways.plan.hosts.rule import HostGroup, Meetings
 from byteways.record.blame import FailureBlame
+from byteways.record.part_types import PairMeeting
 from byteways.record.record import Record
 
 #: Seconds between the ranks' patience with a pair and the conductor's with the ranks.
@@ -145,18 +148,11 @@ class HostsConductor:
         except WorkerLost as loss:
             self._lose(case, loss)
             return
-        except (KeyError, TypeError) as error:
-            self._lose(case, WorkerLost(f"the ranks sent an invalid answer: {error!r}"))
-            return
-        happened = {
-            "started_at": started_at,
-            "wall_s": round(time.monotonic() - began, 6),
-            "pairs_at_once": len(groups),
-        }
+        happened: When = {"started_at": started_at, "wall_s": round(time.monotonic() - began, 6)}
         missing = [group for group, outcome in zip(groups, outcomes, strict=True) if outcome is None]
         for group, outcome in zip(groups, outcomes, strict=True):
             if outcome is not None:
-                self._add(case, group, self._entry(case, group, outcome, happened))
+                self._add(case, group, self._entry(case, group, outcome, happened, len(groups)))
         if missing:
             self._lose_missing(case, missing, f"no answer within {limit_s:.0f} s")
 
@@ -170,14 +166,18 @@ class HostsConductor:
 
     def _request(
         self, case: _Case, groups: Sequence[HostGroup], limit_s: float, budget_s: float | None = None
-    ) -> dict[str, Any]:
+    ) -> HostsRequest:
         """Returns the message for some groups; `budget_s`: of a trial."""
         planned = case.groups[groups[0]]
         request = replace(CaseRequest.of(planned, planned.budget_s), case=case.template.case)
         if budget_s is not None:
             request = request.trial(budget_s)
-        more = {"hosts": self._job.places, "patience_s": limit_s}
-        return {**request.to_json(), **more, "groups": [list(self._ranks(case, group)) for group in groups]}
+        return {
+            **request.to_json(),
+            "hosts": self._job.places,
+            "patience_s": limit_s,
+            "groups": [list(self._ranks(case, group)) for group in groups],
+        }
 
     def _ranks(self, case: _Case, group: HostGroup) -> dict[int, str]:
         """Returns the ranks of a group that take part, in the order of the case, each with its device."""
@@ -195,32 +195,33 @@ class HostsConductor:
         """Returns why MPI does not move the memory of a case, which its first group tries; None: it does."""
         template, first = case.template.case, list(case.groups)[:1]
 
-        def ask() -> dict[str, Any]:
+        def ask() -> MeasureAnswer:
             request = self._request(case, first, TRIAL_LIMIT_S, TRIAL_S)
             answer = self._job.ask(request, TRIAL_LIMIT_S + MARGIN_S, self._devices(case, first))
-            if answer["outcomes"][0] is None:
+            outcome = answer["outcomes"][0]
+            if outcome is None:
                 raise WorkerLost("the ranks of a trial did not answer")
-            return {"outcome": answer["outcomes"][0]}
+            return answered({"outcome": outcome})
 
         if self._device_messages.untried(template) and self._device_messages.try_out(template, ask, "MPI"):
             self._job.kill()
         return self._device_messages.refusal(template)
 
     def _entry(
-        self, case: _Case, group: HostGroup, outcome: Mapping[str, Any], told: Mapping[str, Any]
+        self, case: _Case, group: HostGroup, outcome: Message, happened: When, at_once: int
     ) -> JournalEntry:
         planned = case.groups[group]
-        met = None
+        met: PairMeeting | None = None
         if not self._plan.is_together(case.met):
             met = {
                 "round": case.met.number,
                 "rounds": self._plan.tournament.rounds,
-                "pairs_at_once": told["pairs_at_once"],
+                "pairs_at_once": at_once,
                 "link_class": self._plan.tournament.link_class(*group),
             }
-        happened = {name: value for name, value in told.items() if name != "pairs_at_once"}
         try:
-            return entry_of(*measured_between_hosts(planned, outcome, self._method_version, met, **happened))
+            told = read(Outcome, outcome)
+            return entry_of(*measured_between_hosts(planned, told, self._method_version, met, **happened))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             reason = f"the ranks sent an invalid outcome: {error}"
             return entry_of(self._unmeasured(planned, "lost", reason))

@@ -221,7 +221,7 @@ def read_hosts_plan(
 
 def _write_hosts(folder: Path, plan: HostsPlan) -> None:
     """Writes the hosts and the rule that says which pairs meet. Raises BytewaysError if that fails."""
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "hosts": [[host.name, host.group] if host.group else [host.name] for host in plan.hosts],
         "rule": plan.rule.to_json(),
     }

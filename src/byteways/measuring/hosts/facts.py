@@ -5,21 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from byteways import __version__
 from byteways.machine.model import Topology
 from byteways.machine.nics import nic_of, rate_to_nic, route_to_nic
+from byteways.measuring.shared.messages import RankFacts
 from byteways.plan.legality import kind_of
 from byteways.record.code_version import code_digest
+from byteways.record.part_types import HostEnd
 
 #: Changes with every start of a kernel, and is one for all network namespaces of a machine.
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
-def own_facts() -> dict[str, Any]:
+def own_facts() -> RankFacts:
     """Returns this host's name, process, version and kernel, before anything is opened."""
     boot = ""
     with contextlib.suppress(OSError):
@@ -38,31 +40,35 @@ def version() -> str:
     return f"{__version__} ({code_digest()})"
 
 
-def ends_of(topology: Topology, name: str) -> dict[str, Any]:
+def ends_of(topology: Topology, name: str) -> HostEnd:
     """Returns which device of this host has this name, by its identity, and the way from it to its NIC.
 
     Raises:
         KeyError: This host has no such device.
     """
     device, nic = topology.device(name), nic_of(topology, name)
-    told: dict[str, Any] = {"device": device.name, "uuid": device.uuid, "pci_address": device.pci_address}
+    # In the order of records, in which `peak_source`, the only field of all, is not the first.
+    told = cast(HostEnd, {"device": device.name, "uuid": device.uuid, "pci_address": device.pci_address})
     if kind_of(device.name) == "cpu":
         told["numa_domain"] = device.numa_domain
     if nic is None:
-        return {**told, "peak_source": "sysfs shows no network interface with a PCI device that is up"}
+        told["peak_source"] = "sysfs shows no network interface with a PCI device that is up"
+        return told
     told["nic"] = {
         "name": nic.name,
-        "pci_address": nic.pci_address,
+        "pci_address": nic.pci_address or "",
         "guid": nic.guid,
         "port": nic.port,
         "interfaces": list(nic.interfaces),
     }
     told["links"] = [f"{link.a}<>{link.b}" for link in route_to_nic(topology, device.name, nic)]
     rate, told["peak_source"] = rate_to_nic(topology, device.name)
-    return told if rate is None else {**told, "peak_bytes_per_s": rate}
+    if rate is not None:
+        told["peak_bytes_per_s"] = rate
+    return told
 
 
-def placed(hosts: Sequence[str], ranks: Sequence[Mapping[str, Any]]) -> list[str]:
+def placed(hosts: Sequence[str], ranks: Sequence[RankFacts]) -> list[str]:
     """Returns the name, as in the file, of the host of each rank; '' for a host that is not in it.
 
     Kernels may know their names with or without a domain. If no rank's kernel has a name of the file, as with
@@ -80,7 +86,7 @@ def placed(hosts: Sequence[str], ranks: Sequence[Mapping[str, Any]]) -> list[str
 
 
 def unfit(
-    hosts: Sequence[str], ranks: Sequence[Mapping[str, Any]], own_version: str, per_host: int = 1
+    hosts: Sequence[str], ranks: Sequence[RankFacts], own_version: str, per_host: int = 1
 ) -> tuple[dict[str, str], str]:
     """Returns which hosts cannot take part, with reasons, and what is wrong with the job as a whole.
 
@@ -109,7 +115,7 @@ def unfit(
 
 
 def cores_of_rank(
-    ranks: Sequence[Mapping[str, Any]], here: int, per_host: int, planned: Sequence[int]
+    ranks: Sequence[RankFacts], here: int, per_host: int, planned: Sequence[int]
 ) -> Sequence[int]:
     """Returns the cores of a rank that shares its kernel with others, of which none has the same; empty if
     there are more ranks than cores.
@@ -131,18 +137,20 @@ def cores_of_rank(
     return list(own["cores"][at : at + each])
 
 
-def on_kernel(ranks: Sequence[Mapping[str, Any]], here: int) -> list[int]:
+def on_kernel(ranks: Sequence[RankFacts], here: int) -> list[int]:
     """Returns the ranks that share a kernel with one, itself among them."""
-    key = "boot_id" if ranks[here]["boot_id"] else "host"
-    return [rank for rank, one in enumerate(ranks) if one[key] == ranks[here][key]]
+    own = ranks[here]
+    if own["boot_id"]:
+        return [rank for rank, one in enumerate(ranks) if one["boot_id"] == own["boot_id"]]
+    return [rank for rank, one in enumerate(ranks) if one["host"] == own["host"]]
 
 
-def number_on_host(ranks: Sequence[Mapping[str, Any]], here: int) -> int:
+def number_on_host(ranks: Sequence[RankFacts], here: int) -> int:
     """Returns the number of a rank among those of its host."""
     return sum(one["host"] == ranks[here]["host"] for one in ranks[:here])
 
 
-def sharing(ranks: Sequence[Mapping[str, Any]]) -> list[int]:
+def sharing(ranks: Sequence[RankFacts]) -> list[int]:
     """Returns for each rank how many ranks its kernel has: more than one with network namespaces."""
     kernels = Counter(rank["boot_id"] for rank in ranks)
     return [kernels[rank["boot_id"]] if rank["boot_id"] else 1 for rank in ranks]

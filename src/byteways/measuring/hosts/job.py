@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from byteways.base.errors import BytewaysError
 from byteways.measuring.conduct.clock_watch import ClockWatch, without_clock
@@ -17,6 +16,9 @@ from byteways.measuring.hosts.launchers import HostsLauncher, write_host_file
 from byteways.measuring.hosts.reach import HostSearch, search
 from byteways.measuring.hosts.states import states_on, stopped_on
 from byteways.measuring.shared.allocation import Allocation
+from byteways.measuring.shared.messages import Hello, LibraryFields, RankFacts, read
+from byteways.measuring.shared.request import HostsRequest
+from byteways.measuring.work.outcome_fields import HostsAnswer
 from byteways.record.run_folder import HOSTS_OF_JOB, LOG
 
 #: More seconds for the ranks to connect, for each host: they may share cores and start one after the other.
@@ -64,7 +66,7 @@ class HostsJob:
         self._places: list[str] = []  # host of each rank
         self._ranks: dict[str, list[int]] = {}  # ranks of each host
         self.left_out: dict[str, str] = {}  # reason by host
-        self.mpi: list[dict[str, Any]] = []  # the library of MPI, once the ranks have started
+        self.mpi: list[LibraryFields] = []  # the library of MPI, once the ranks have started
         self.fresh = True  # no case has been measured since the ranks were started
         self.oversubscription = 1.0  # ranks per core where most ranks share a kernel
 
@@ -73,7 +75,7 @@ class HostsJob:
         return [host for host in self._hosts if host not in self.left_out]
 
     @property
-    def hello(self) -> Mapping[str, Any]:
+    def hello(self) -> Hello:
         return self._worker.hello if self._worker else {}
 
     @property
@@ -107,17 +109,20 @@ class HostsJob:
                 if not reach.failed and failed >= FAILED_STARTS:
                     raise self._not_started(live, loss, reach) from loss
 
-    def ask(self, request: Mapping[str, Any], timeout_s: float, devices: Mapping[int, str]) -> dict[str, Any]:
+    def ask(self, request: HostsRequest, timeout_s: float, devices: Mapping[int, str]) -> HostsAnswer:
         """Returns the ranks' answer; `devices` is what each uses. Raises WorkerLost; the ranks are to be
         killed then.
         """
         assert self._worker is not None
         self.fresh = False
-        return self._worker.ask(request, timeout_s, devices)
+        try:
+            return read(HostsAnswer, self._worker.ask(request, timeout_s, devices))
+        except (KeyError, ValueError) as error:
+            raise WorkerLost(f"the ranks sent an invalid answer: {error!r}") from error
 
     def ask_by_clock(
-        self, request: Mapping[str, Any], timeout_s: float, devices: Mapping[int, str]
-    ) -> dict[str, Any]:
+        self, request: HostsRequest, timeout_s: float, devices: Mapping[int, str]
+    ) -> HostsAnswer:
         """Returns the answer of ask(), without figures if the clock of the rank that speaks for all disagrees
         with this process's. Raises WorkerLost like ask().
         """
@@ -169,7 +174,7 @@ class HostsJob:
         """
         return self._worker.look_elsewhere() if self._worker else ProcessFault()
 
-    def _stopped_among(self, ranks: Sequence[Mapping[str, Any]]) -> ProcessFault:
+    def _stopped_among(self, ranks: Sequence[RankFacts]) -> ProcessFault:
         states = states_on(self._launcher, list(dict.fromkeys(self._places)), self._tick)
         return stopped_among(ranks, lambda host, pid: stopped_on(states, host, pid))
 

@@ -6,12 +6,13 @@ import heapq
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from byteways import _core
 from byteways.base.units import short_time
 from byteways.cases.case import Buffer, Case
 from byteways.measuring.hosts.facts import ends_of, own_facts
+from byteways.measuring.shared.messages import read
 from byteways.measuring.shared.request import CaseRequest
 from byteways.measuring.work.answer import WorkerAnswer
 from byteways.measuring.work.failures import skipped
@@ -21,8 +22,9 @@ from byteways.measuring.work.rank_measuring import RankMeasurer
 from byteways.plan.hosts.rule import HostGroup
 from byteways.plan.legality import kind_of
 from byteways.record import warnings
+from byteways.record.part_types import ClockOfHost, HostEnd
 from byteways.record.stragglers import stragglers
-from byteways.record.warnings import WarningFields
+from byteways.record.warnings import WarningData, WarningFields
 
 if TYPE_CHECKING:
     from byteways._core import ClockOffset, Communicator, Device, MeasureOptions
@@ -35,6 +37,15 @@ if TYPE_CHECKING:
 ROUND_TRIPS = 40
 #: Oscillators of healthy computers differ by less than this (a hundred millionths, and as much for margin).
 MOST_DRIFT = 2e-4
+
+
+class _Part(TypedDict, total=False):
+    """What a host says of its part in a case; if it cannot take part, only what it lacks."""
+
+    end: HostEnd
+    cores: list[int]
+    boot_id: str
+    lacking: str
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,7 @@ class _Clock:
     def doubt_ns(self) -> float:
         return self.uncertainty_ns + abs(self.drift_ns)
 
-    def fields(self) -> dict[str, float]:
+    def fields(self) -> ClockOfHost:
         return {
             "offset_ns": round(self.offset_ns),
             "uncertainty_ns": round(self.uncertainty_ns, 1),
@@ -59,7 +70,7 @@ class _Clock:
             "drift_uncertainty_ns": round(self.drift_uncertainty_ns, 1),
         }
 
-    def stepped(self) -> list[dict[str, Any]]:
+    def stepped(self) -> list[WarningData]:
         """Returns a warning if the clock moved further than clocks drift."""
         if abs(self.drift_ns) <= self.allowed_ns:
             return []
@@ -118,7 +129,7 @@ class HostMeasurer(RankMeasurer):
         """Returns the answer of the group; all of its hosts return the same."""
         assert self._together is not None
         own = self._described(request.case)
-        told = [json.loads(text) for text in self._together.gather(json.dumps(own).encode())]
+        told = [read(_Part, json.loads(text)) for text in self._together.gather(json.dumps(own).encode())]
         if lacking := next((one["lacking"] for one in told if "lacking" in one), None):
             return WorkerAnswer(skipped(lacking))
         before = self._clocks()
@@ -132,8 +143,8 @@ class HostMeasurer(RankMeasurer):
         if outcome.get("ranks"):
             self._add_clocks(outcome, before, self._clocks())
             if self._shares_host:
-                for rank, one in zip(outcome["ranks"], told, strict=True):
-                    rank["device"] = one["end"]["device"]
+                for rank, part in zip(outcome["ranks"], told, strict=True):
+                    rank["device"] = part["end"]["device"]
         return WorkerAnswer(outcome)
 
     @property
@@ -141,13 +152,13 @@ class HostMeasurer(RankMeasurer):
         """Whether several ranks of the group are on one host."""
         return len(set(self._hosts)) < len(self._hosts)
 
-    def _named(self, ends: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    def _named(self, ends: Sequence[HostEnd]) -> dict[str, HostEnd]:
         """Returns the ends by host, or by host and device where ranks of one host have different ones."""
         if not self._shares_host:
             return dict(zip(self._hosts, ends, strict=True))
         return {f"{host}:{end['device']}": end for host, end in zip(self._hosts, ends, strict=True)}
 
-    def _described(self, case: Case) -> dict[str, Any]:
+    def _described(self, case: Case) -> _Part:
         sends, receives = self._ends(case)
         end = sends or receives
         assert end is not None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from byteways.cases.case import PlannedCase
-from byteways.measuring.conduct.recording import answered_record
+from byteways.measuring.conduct.recording import Peaks, answered_record
+from byteways.measuring.work.outcome_fields import Outcome
 from byteways.plan.peaks import algorithm_sets_peak
+from byteways.record.part_types import HostEnd, PairMeeting
 from byteways.record.record import Record
 from byteways.record.samples import Samples
 
@@ -17,10 +18,10 @@ NO_LIMIT = "no raw signalling rate of the network between hosts is known"
 
 def measured_between_hosts(
     planned: PlannedCase,
-    outcome: Mapping[str, Any],
+    outcome: Outcome,
     method_version: int,
-    tournament: Mapping[str, Any] | None,
-    **happened: Any,
+    tournament: PairMeeting | None,
+    **happened: object,
 ) -> tuple[Record, Samples | None]:
     """Returns the record of some hosts and its samples.
 
@@ -33,7 +34,7 @@ def measured_between_hosts(
         ValueError: The outcome is invalid.
     """
 
-    def peaks() -> dict[str, Any]:
+    def peaks() -> Peaks:
         if tournament is None:
             return {"peak_source": algorithm_sets_peak(planned.case.pattern), "limit_source": NO_LIMIT}
         rate, source = _peak(outcome["hosts"], len(planned.case.flows))
@@ -41,10 +42,10 @@ def measured_between_hosts(
 
     if tournament is not None:
         happened["tournament"] = dict(tournament)
-    return answered_record(planned, outcome, method_version, peaks, **happened)
+    return answered_record(planned, outcome, method_version, peaks, None, **happened)
 
 
-def _peak(hosts: Mapping[str, Mapping[str, Any]], directions: int) -> tuple[float | None, str]:
+def _peak(hosts: Mapping[str, HostEnd], directions: int) -> tuple[float | None, str]:
     """Returns the nominal rate of the narrowest link on the path, in all directions, with its source."""
     rates = []
     for name, told in hosts.items():

@@ -19,19 +19,20 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from byteways.cases.case import Case
 from byteways.measuring.hosts.facts import cores_of_rank, number_on_host, on_kernel, own_facts
 from byteways.measuring.hosts.measuring import HostMeasurer
 from byteways.measuring.shared.health_host import HostMonitor
+from byteways.measuring.shared.messages import Hello, Message, RankFacts, Request, library_fields, read
 from byteways.measuring.shared.protocol import CLOCK, Channel, ConnectionClosed
-from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.shared.request import CaseRequest, HostsRequest
 from byteways.measuring.shared.worker_clock import clock_answer, clock_step_ns
 from byteways.measuring.work.answer import guarded, watched
-from byteways.measuring.work.outcome_fields import Outcome
+from byteways.measuring.work.outcome_fields import HostsAnswer, Outcome
 from byteways.measuring.work.worker import arguments_of, connected, die_with_parent, run_process
 from byteways.plan.hosts.all_hosts import is_of_all, of_group
 from byteways.plan.hosts.places import FIRST_HOST, SECOND_HOST
@@ -60,7 +61,7 @@ class HostWorker:
         mpi: Mpi,
         channel: Channel | None,
         speaker: int,
-        ranks: Sequence[Mapping[str, Any]],
+        ranks: Sequence[RankFacts],
         per_host: int = 1,
     ) -> None:
         from byteways import _core
@@ -87,11 +88,12 @@ class HostWorker:
                 if self._channel is not None:
                     self._channel.send(clock_answer())
                 continue
-            until = time.monotonic() + request["patience_s"]
-            groups = [tuple(group) for group in request["groups"]]
+            asked = read(HostsRequest, request)
+            until = time.monotonic() + asked["patience_s"]
+            groups = [tuple(group) for group in asked["groups"]]
             mine = next((group for group in groups if world.rank in group), None)
-            self._meet(request, groups, mine)
-            outcome = self._measure(request, mine) if mine else {}
+            self._meet(asked, groups, mine)
+            outcome: Outcome = self._measure(asked, mine) if mine else {}
             leaders = [group[0] for group in groups]
             if world.rank != self._speaker and world.rank not in leaders:
                 continue
@@ -103,10 +105,13 @@ class HostWorker:
                 max(0.0, until - time.monotonic()),
             )
             if self._channel is not None:
-                outcomes = [None if text is None else json.loads(text) for text in found]
-                self._channel.send({"did": "measure", "outcomes": outcomes})
+                outcomes: list[Message | None] = [
+                    None if text is None else json.loads(text) for text in found
+                ]
+                answer: HostsAnswer = {"did": "measure", "outcomes": outcomes}
+                self._channel.send(answer)
 
-    def _next(self) -> dict[str, Any]:
+    def _next(self) -> Request:
         text = b""
         if self._channel is not None:
             try:
@@ -114,10 +119,9 @@ class HostWorker:
             except ConnectionClosed:  # the conductor is gone
                 text = json.dumps(STOP_HOSTS).encode()
         told = self._core.patient_broadcast(self._mpi.world, text, self._speaker)
-        request: dict[str, Any] = json.loads(told)
-        return request
+        return read(Request, json.loads(told))
 
-    def _meet(self, request: Mapping[str, Any], groups: Sequence[HostGroup], mine: HostGroup | None) -> None:
+    def _meet(self, request: HostsRequest, groups: Sequence[HostGroup], mine: HostGroup | None) -> None:
         """Gives each group a communicator in the order of the case's ranks: of a pair, the one that sends
         first is rank 0. Collective.
         """
@@ -137,7 +141,7 @@ class HostWorker:
             names = tuple(request["hosts"][mine[place]] for place in order)
             self._opened().meet(self._group, names, own, mine)
 
-    def _measure(self, request: Mapping[str, Any], mine: tuple[int, ...]) -> Outcome:
+    def _measure(self, request: HostsRequest, mine: tuple[int, ...]) -> Outcome:
         """Returns the group's outcome, the same on all of its ranks."""
         asked = CaseRequest.from_json(request)
         asked = replace(asked, case=_case_of(asked.case, mine, request["hosts"]))
@@ -177,18 +181,20 @@ def _connected(path: str) -> Channel | None:
 
 def _serve(path: str, per_host: int) -> None:
     from byteways import _core
-    from byteways.measuring.shared.mpi_library import fields_of, open_mpi
+    from byteways.measuring.shared.mpi_library import open_mpi
 
     try:
         mpi = open_mpi()
     except _core.Error as error:
         channel = _connected(path)
         if channel is not None:
-            channel.send({"did": "hello", "pid": os.getpid(), "error": str(error)})
+            refusal: Hello = {"did": "hello", "pid": os.getpid(), "error": str(error)}
+            channel.send(refusal)
         return
     world = mpi.world
-    own = {**own_facts(), "reaches": os.path.exists(path)}  # noqa: PTH110 - no Path in the first 100 ms
-    ranks = [json.loads(text) for text in world.gather(json.dumps(own).encode())]
+    own = own_facts()
+    own["reaches"] = os.path.exists(path)  # noqa: PTH110 - no Path in the first 100 ms
+    ranks: list[RankFacts] = [json.loads(text) for text in world.gather(json.dumps(own).encode())]
     speaker = next((number for number, rank in enumerate(ranks) if rank.pop("reaches")), None)
     if speaker is None:
         if world.rank == 0:
@@ -196,8 +202,15 @@ def _serve(path: str, per_host: int) -> None:
         return
     channel = _connected(path) if world.rank == speaker else None
     if channel is not None:
-        told = {"mpi": fields_of(mpi.report), "ranks": ranks, "speaker": speaker}
-        channel.send({"did": "hello", "pid": os.getpid(), "clock_step_ns": clock_step_ns(), **told})
+        hello: Hello = {
+            "did": "hello",
+            "pid": os.getpid(),
+            "clock_step_ns": clock_step_ns(),
+            "mpi": library_fields(mpi.report),
+            "ranks": ranks,
+            "speaker": speaker,
+        }
+        channel.send(hello)
     HostWorker(mpi, channel, speaker, ranks, per_host).serve()
 
 

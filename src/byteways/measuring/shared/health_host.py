@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from byteways.base.devices import device_number, is_cpu
 from byteways.record import warnings
+from byteways.record.part_types import HostHealth
 from byteways.record.warnings import BUSY_SHARE, STEAL_SHARE, Warning
 
 #: Kernel CPU times have a resolution of 10 ms, 1 % of two cores over half a second. Shorter cases are judged
@@ -52,7 +52,7 @@ class HostLoad:
     steal: float | None
     throttled_s: float | None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> HostHealth:
         """Returns the field `health.host` of a record."""
         return {name: value for name, value in vars(self).items() if value is not None}
 

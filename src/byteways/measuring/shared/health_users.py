@@ -10,12 +10,13 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from byteways.base.text import Sentence
 from byteways.record import warnings
+from byteways.record.part_types import OtherProcess, WrittenHealth
 from byteways.record.warnings import UTILISATION_SHARE, Warning, WarningFields
 
 if TYPE_CHECKING:
@@ -53,6 +54,12 @@ class GpuProcess:
     def __str__(self) -> str:
         return f"{self.name or 'a process'} (pid {self.pid})"
 
+    def to_json(self) -> OtherProcess:
+        told: OtherProcess = {"pid": self.pid, "name": self.name, "kind": self.kind}
+        if self.memory_bytes is not None:
+            told["memory_bytes"] = self.memory_bytes
+        return told
+
 
 @dataclass(frozen=True)
 class GpuUse:
@@ -68,14 +75,11 @@ class GpuUse:
         seen = {process.pid: process for process in (*self.processes, *later.processes)}
         return replace(self, processes=tuple(seen.values()))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> WrittenHealth:
         """Returns the fields of a GPU's `health`, without unknown ones."""
-        fields: dict[str, Any] = {}
+        fields: WrittenHealth = {}
         if self.processes is not None:
-            fields["other_processes"] = [
-                {name: value for name, value in asdict(process).items() if value is not None}
-                for process in self.processes
-            ]
+            fields["other_processes"] = [process.to_json() for process in self.processes]
         if self.utilisation_before is not None:
             fields["utilisation_before"] = self.utilisation_before
         return fields

@@ -8,11 +8,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from byteways.base.errors import BytewaysError
 from byteways.base.safe_folders import folder_of_children
 from byteways.base.settings import module_command, mpi_threads
+from byteways.measuring.shared.messages import LibraryFields, UcxFound, library_fields, read
 from byteways.measuring.shared.mpi_wheels import INSTALLATIONS
 from byteways.measuring.shared.simulator import native_folder
 
@@ -26,8 +27,6 @@ LOAD_LIMIT_S = 30
 _SEARCH_PATHS = ("LD_LIBRARY_PATH", "CRAY_LD_LIBRARY_PATH")
 #: Has links to the libraries of the default modules of a Cray.
 _CRAY_DEFAULTS = Path("/opt/cray/pe/lib64")
-
-_FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
 
 
 def mpi_directories(environment: Mapping[str, str] = os.environ, prefix: Path | None = None) -> list[str]:
@@ -84,7 +83,7 @@ def open_mpi(simulator: str = "") -> _core.Mpi:
     return _core.Mpi(str(native_folder()), mpi_directories(), simulator, mpi_threads())
 
 
-def mpi_report(launcher: str = "") -> dict[str, Any]:
+def mpi_report(launcher: str = "") -> LibraryFields:
     """Returns the fields of `_core.LibraryReport`; call it where no other library may conflict.
 
     Args:
@@ -92,19 +91,10 @@ def mpi_report(launcher: str = "") -> dict[str, Any]:
     """
     from byteways import _core
 
-    return fields_of(_core.mpi_report(str(native_folder()), mpi_directories(), "", launcher))
+    return library_fields(_core.mpi_report(str(native_folder()), mpi_directories(), "", launcher))
 
 
-def fields_of(report: _core.LibraryReport) -> dict[str, Any]:
-    """Returns a report as plain data, as manifests have it."""
-    missing = [
-        {"name": function.name, "introduced_in": function.introduced_in, "required": function.required}
-        for function in report.missing
-    ]
-    return {**{name: getattr(report, name) for name in _FIELDS}, "missing": missing}
-
-
-def with_preloaded(version: str, ucx: Mapping[str, object] | None) -> str:
+def with_preloaded(version: str, ucx: UcxFound | None) -> str:
     """Returns the version of MPI with that of a preloaded UCX: without it, this MPI is another library.
 
     Args:
@@ -114,7 +104,7 @@ def with_preloaded(version: str, ucx: Mapping[str, object] | None) -> str:
     return f"{version} + UCX {ucx['version']} (preloaded)" if ucx and ucx["preloaded"] else version
 
 
-def mpi_report_found(given: str | None = None) -> dict[str, Any]:
+def mpi_report_found(given: str | None = None) -> LibraryFields:
     """Returns the report of the MPI of the launcher that ranks would use; of the library alone if there is
     no launcher.
 
@@ -129,12 +119,12 @@ def mpi_report_found(given: str | None = None) -> dict[str, Any]:
         return mpi_report_of_child()
 
 
-def mpi_report_of_child(launcher: str = "") -> dict[str, Any]:
+def mpi_report_of_child(launcher: str = "") -> LibraryFields:
     """Runs mpi_report() in a child process."""
     return report_of_child("mpi", "byteways.measuring.shared.mpi_library", "BYTEWAYS_LIBMPI", launcher)
 
 
-def report_of_child(library: str, module: str, setting: str, *words: str) -> dict[str, Any]:
+def report_of_child(library: str, module: str, setting: str, *words: str) -> LibraryFields:
     """Returns the library report that a module prints in a process of its own, so that a broken library
     cannot end this one.
 
@@ -154,13 +144,14 @@ def report_of_child(library: str, module: str, setting: str, *words: str) -> dic
             stdin=subprocess.DEVNULL,
             cwd=folder_of_children(),
         )
-        report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        return report
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
+        return read(LibraryFields, json.loads(done.stdout.splitlines()[-1]))
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, IndexError) as error:
         return {
             "library": library,
             "usable": False,
-            **dict.fromkeys(("path", "found_by", "version"), ""),
+            "path": "",
+            "found_by": "",
+            "version": "",
             "searched": [],
             "missing": [],
             "reason": f"the process that loads it fails: {error}",

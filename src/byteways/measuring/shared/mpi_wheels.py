@@ -20,6 +20,7 @@ from pathlib import Path
 
 from byteways.base.settings import MPI_UCX, gpus_wanted, ucx_wanted
 from byteways.base.text import Sentence
+from byteways.measuring.shared.messages import UcxFound
 
 #: Variables by which the user, or a module of a cluster, names an installation of MPI.
 INSTALLATIONS = ("OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "CRAY_MPICH_DIR", "MPICH_DIR", "I_MPI_ROOT")
@@ -184,9 +185,7 @@ def driver_release(library: str) -> int:
         return 0
 
 
-def ucx_here(
-    maps: str | None = None, environment: Mapping[str, str] = os.environ
-) -> dict[str, object] | None:
+def ucx_here(maps: str | None = None, environment: Mapping[str, str] = os.environ) -> UcxFound | None:
     """Returns version and file of the UCX that this process has loaded, and whether it was preloaded; None
     without UCX.
 

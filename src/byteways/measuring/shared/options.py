@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 from byteways.base.errors import BytewaysError
 from byteways.base.text import restored
@@ -34,8 +33,8 @@ class RunOptions:
     with_self: bool = False  # messages also between two ranks on one GPU
     all_devices: bool = False  # of a large machine, not a sample
 
-    def to_json(self) -> dict[str, Any]:
-        between: dict[str, Any] = {"hosts": self.hosts, "pairs": self.pairs} if self.hosts else {}
+    def to_json(self) -> dict[str, object]:
+        between: dict[str, object] = {"hosts": self.hosts, "pairs": self.pairs} if self.hosts else {}
         if self.hosts and self.ranks_per_host:
             between["ranks_per_host"] = self.ranks_per_host
         own = {name: True for name in ("with_self", "all_devices") if getattr(self, name)}
@@ -53,7 +52,7 @@ class RunOptions:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> RunOptions:
+    def from_json(cls, data: Mapping[str, object]) -> RunOptions:
         """Raises ValueError if the data are invalid or from another version."""
         from byteways.base.decoding import converted
 

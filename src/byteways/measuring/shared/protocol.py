@@ -15,8 +15,9 @@ answers one request at a time. Requests have the key `do`, answers `did`.
     worker     {"did": "clock", "clock_ns": 81723423423}
     conductor  {"do": "stop"}
 
-A probe tries what the request names, and everything where it lacks a list (work/capabilities.py, Asked).
-A request to measure is a `CaseRequest` (request.py), which says what its fields mean.
+messages.py declares these. A probe tries what the request names, and everything where it lacks a list
+(work/capabilities.py, Asked). A request to measure is a `CaseRequest` (request.py), which says what its
+fields mean.
 `clock` asks what the clock shows that measurements read (worker_clock.py).
 `places`, of ranks alone, tells what each can use (rank_places.py): `allowed` has the cores of a rank that
 cannot be bound to its own.
@@ -30,8 +31,8 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Mapping
-from typing import Any
+
+from byteways.measuring.shared.messages import Message
 
 #: The request for the worker's clock.
 CLOCK = "clock"
@@ -52,15 +53,15 @@ class Channel:
         self._connection = connection
         self._unread = b""
 
-    def send(self, message: Mapping[str, Any]) -> None:
+    def send(self, message: Message) -> None:
         """Sends a message. Raises ConnectionClosed if the other side is gone."""
         try:
             self._connection.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         except OSError as error:
             raise ConnectionClosed(str(error)) from error
 
-    def receive(self, timeout_s: float | None = None) -> dict[str, Any]:
-        """Returns the next message.
+    def receive(self, timeout_s: float | None = None) -> object:
+        """Returns the next message, which is not checked: messages.read() does.
 
         Raises:
             TimeoutError: No complete message arrived in time; the partial one is kept.
@@ -68,7 +69,7 @@ class Channel:
             ValueError: The message is not JSON.
             RecursionError: The message is nested too deeply.
         """
-        message: dict[str, Any] = json.loads(self.receive_line(timeout_s))
+        message: object = json.loads(self.receive_line(timeout_s))
         return message
 
     def receive_line(self, timeout_s: float | None = None) -> bytes:

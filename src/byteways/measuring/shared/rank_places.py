@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+from byteways.measuring.shared.messages import Place
 
 
-def own_place(devices: Mapping[str, str], cores: Sequence[int]) -> dict[str, Any]:
+def own_place(devices: Mapping[str, str], cores: Sequence[int]) -> Place:
     """Returns what this rank can use, as JSON data.
 
     Args:
         devices: UUID of each GPU that it sees, by its own name.
         cores: Its cores in the plan; empty: it shares those of others.
     """
-    place: dict[str, Any] = {"gpus": dict(devices)}
+    place: Place = {"gpus": dict(devices)}
     allowed = os.sched_getaffinity(0)
     try:
         if cores:

@@ -11,11 +11,51 @@ The path of a case, whoever measures it:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
 from byteways.cases.case import Case, PlannedCase
+from byteways.measuring.shared.messages import Message, read
+
+
+class HowMeasured(TypedDict):
+    """What requests say of how to measure; CaseRequest has the meanings."""
+
+    budget_s: float
+    precision: float
+    rounds: int
+    key: int
+
+
+class _OfOne(HowMeasured):
+    case: Message  # of Case.identity()
+
+
+class MeasureRequest(_OfOne, total=False):
+    """A CaseRequest as it is sent."""
+
+    do: str
+    fresh: bool
+    cores: Sequence[Sequence[int]]
+    uuids: Mapping[str, str]
+    devices_of_host: Mapping[str, int]
+
+
+class HostsRequest(MeasureRequest):
+    """What all ranks of a run between hosts are asked: a case that some groups of them measure."""
+
+    hosts: Sequence[str]  # of each rank
+    patience_s: float  # for all groups
+    groups: Sequence[Sequence[int]]  # ranks of each, in the order of the case
+
+
+class ChoicesRequest(HowMeasured):
+    """What a process is asked whose library writes its log: collectives, one after the other."""
+
+    do: str
+    cases: Sequence[Message]
+    cores: Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -44,24 +84,48 @@ class CaseRequest:
     devices_of_host: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, planned: PlannedCase, budget_s: float, **more: Any) -> CaseRequest:
-        """Returns the request for a planned case; `more` are further fields."""
-        return cls(planned.case, budget_s, planned.precision, planned.rounds, key_of(planned), **more)
+    def of(cls, planned: PlannedCase, budget_s: float, *, fresh: bool = False) -> CaseRequest:
+        """Returns the request for a planned case."""
+        return cls(planned.case, budget_s, planned.precision, planned.rounds, key_of(planned), fresh)
 
     def trial(self, budget_s: float) -> CaseRequest:
         """Returns the request to try the same in a short time."""
         return replace(self, budget_s=budget_s, rounds=1, precision=1.0)
 
-    def to_json(self) -> dict[str, Any]:
-        own = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {"do": "measure", **own, "case": self.case.identity()}
+    def to_json(self) -> MeasureRequest:
+        return {
+            "do": "measure",
+            "case": self.case.identity(),
+            "budget_s": self.budget_s,
+            "precision": self.precision,
+            "rounds": self.rounds,
+            "key": self.key,
+            "fresh": self.fresh,
+            "cores": self.cores,
+            "uuids": self.uuids,
+            "devices_of_host": self.devices_of_host,
+        }
 
     @classmethod
-    def from_json(cls, message: Mapping[str, Any]) -> CaseRequest:
-        """Returns the request that a message has, whatever else is in it."""
-        own = {one.name: message[one.name] for one in fields(cls) if one.name in message}
-        cores = tuple(tuple(each) for each in message.get("cores", ()))
-        return cls(**{**own, "case": Case.from_json(message["case"]), "cores": cores})
+    def from_json(cls, message: Message) -> CaseRequest:
+        """Returns the request that a message has, whatever else is in it.
+
+        Raises:
+            KeyError: It lacks a field.
+            ValueError: A field is of another type.
+        """
+        told = read(MeasureRequest, message)
+        return cls(
+            Case.from_json(told["case"]),
+            told["budget_s"],
+            told["precision"],
+            told["rounds"],
+            told["key"],
+            told.get("fresh", False),
+            tuple(tuple(each) for each in told.get("cores", ())),
+            told.get("uuids", {}),
+            told.get("devices_of_host", {}),
+        )
 
 
 def key_of(planned: PlannedCase) -> int:

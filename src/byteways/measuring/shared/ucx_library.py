@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from byteways.measuring.shared.library_paths import library_directories
-from byteways.measuring.shared.mpi_library import fields_of, report_of_child
+from byteways.measuring.shared.messages import LibraryFields, library_fields
+from byteways.measuring.shared.mpi_library import report_of_child
 
 
-def ucx_report_of_child(launcher: str = "") -> dict[str, Any]:
+def ucx_report_of_child(launcher: str = "") -> LibraryFields:
     """Returns the fields of a library report (`_core.LibraryReport`) on UCX.
 
     Args:
@@ -36,7 +36,7 @@ def main() -> None:
     from byteways import _core
 
     folders = [*library_directories(), *ucx_of_mpi(sys.argv[1])]
-    sys.stdout.write(json.dumps(fields_of(_core.ucx_report(folders))) + "\n")
+    sys.stdout.write(json.dumps(library_fields(_core.ucx_report(folders))) + "\n")
 
 
 if __name__ == "__main__":

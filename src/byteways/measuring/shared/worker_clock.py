@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from byteways.measuring.shared.messages import ClockAnswer
 
 #: A coarser clock cannot time what is measured here: clock sources of hardware have steps below 1 µs, while
 #: one that ticks with the kernel has 1 to 10 ms.
@@ -28,7 +30,7 @@ def clock_ns() -> int:
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
 
-def clock_answer() -> dict[str, Any]:
+def clock_answer() -> ClockAnswer:
     """Returns the answer to a request for the clock."""
     return {"did": "clock", "clock_ns": clock_ns()}
 

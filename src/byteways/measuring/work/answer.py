@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from byteways.measuring.shared.health_host import HostMonitor
 from byteways.measuring.shared.protocol import Unavailable
 from byteways.measuring.work.failures import failed_by, skipped
-from byteways.measuring.work.outcome_fields import Outcome
+from byteways.measuring.work.outcome_fields import MeasureAnswer, Outcome
 
 
 class WorkerAnswer(NamedTuple):
@@ -17,9 +17,11 @@ class WorkerAnswer(NamedTuple):
     outcome: Outcome
     leaving: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        message = {"did": "measure", "outcome": self.outcome}
-        return {**message, "leaving": True} if self.leaving else message
+    def to_json(self) -> MeasureAnswer:
+        message: MeasureAnswer = {"did": "measure", "outcome": self.outcome}
+        if self.leaving:
+            message["leaving"] = True
+        return message
 
 
 def guarded(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from byteways import _core
 from byteways.base.errors import BytewaysError
@@ -17,42 +17,44 @@ from byteways.cases.interfaces import INTERFACES
 from byteways.cases.memory import MEMORIES, needs_grant
 from byteways.machine.model import ANY_DOMAIN, OPTIONAL_CALLS, PLAIN_COPY, PLAIN_SET
 from byteways.measuring.shared.library_paths import library_directories
+from byteways.measuring.shared.messages import (
+    DeviceFields,
+    LibraryFields,
+    ProbeAnswer,
+    ProbeRequest,
+    library_fields,
+)
 from byteways.measuring.shared.simulator import simulator_path
 from byteways.measuring.work.compile_kernels import compile_in_child, risky_architectures
 from byteways.measuring.work.device_caches import last_level_caches
 
 if TYPE_CHECKING:
-    from byteways._core import Device, LibraryReport, Session
+    from byteways._core import Availability, CopyEngines, Device, LibraryReport, Session
 
-_DEVICE_FIELDS = (
-    "name",
-    "runtime",
-    "runtime_version",
-    "model",
-    "uuid",
-    "pci_address",
-    "architecture",
-    "numa_domain",
-    "multiprocessors",
-    "memory_bytes",
-    "last_level_cache_bytes",
-    "memory_bytes_per_s",
-    "copy_engines",
-    "pageable_access",
-    "host_access",
-)
+
+class OfferFields(TypedDict):
+    """The fields of machine.model.Offer."""
+
+    available: bool
+    reason: str
+
+
+class EngineFields(TypedDict):
+    """The fields of machine.model.CopyEngines."""
+
+    engines: list[int]
+    reason: str
+
+
+#: What the native core tells of a device by itself.
+_DEVICE_FIELDS = tuple(name for name in DeviceFields.__annotations__ if name != "free_bytes")
 #: Bytes of a copy by trial: a page.
 _TRIAL_BYTES = 4096
-_LIBRARY_FIELDS = ("library", "usable", "path", "found_by", "version", "searched", "reason", "hint")
-_MISSING_FIELDS = ("name", "introduced_in", "required")
 
 
-def list_devices(devices: Sequence[Device]) -> dict[str, dict[str, Any]]:
+def list_devices(devices: Sequence[Device]) -> dict[str, DeviceFields]:
     """Returns the fields of devices by name, without using one: the free memory of a GPU is unknown."""
-    return {
-        device.name: _fields(device, _DEVICE_FIELDS) | ({} if device.runtime == "host" else {"free_bytes": 0})
-        for device in devices
-    }
+    return {device.name: _told(device) for device in devices}
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,10 @@ class Asked:
     granted: Collection[str] | None = None
 
     @classmethod
-    def of(cls, request: Mapping[str, Any]) -> Asked:
+    def of(cls, request: ProbeRequest) -> Asked:
         """Returns what a conductor's message asks for."""
-        return cls(*(request.get(name) for name in ("launcher", "gpus", "interfaces", "granted")))
+        launcher, gpus = request.get("launcher"), request.get("gpus")
+        return cls(launcher, gpus, request.get("interfaces"), request.get("granted"))
 
     def interface_names(self) -> list[str]:
         """Returns the interfaces to try, in the order of their table."""
@@ -89,9 +92,8 @@ def describe(
     every: Sequence[Device],
     host_bytes: int,
     asked: Asked,
-) -> dict[str, Any]:
-    """Returns `capabilities` (fields of topology.model.Capabilities), `libraries` and `method_version` as
-    JSON data.
+) -> ProbeAnswer:
+    """Returns what a session offers of what is asked.
 
     Args:
         session: Has every runtime of the machine.
@@ -119,10 +121,7 @@ def describe(
         "capabilities": {
             "devices": list_devices(every)
             | {
-                device.name: {
-                    **_device(session, device),
-                    "last_level_cache_bytes": caches[device.name],
-                }
+                device.name: {**_device(session, device), "last_level_cache_bytes": caches[device.name]}
                 for device in devices
             },
             "memory": {
@@ -155,7 +154,7 @@ def describe(
             "host_memory_bytes": host_bytes,
         },
         "libraries": [
-            *(_library(report) for report in (*session.libraries, *reports.values())),
+            *(library_fields(report) for report in (*session.libraries, *reports.values())),
             *_ucx_reports(asked, session.virtual_time),
         ],
         "method_version": _core.METHOD_VERSION,
@@ -179,18 +178,26 @@ def _open_at_once(session: Session, gpus: Sequence[str]) -> None:
         thread.join()
 
 
-def _device(session: Session, device: Device) -> dict[str, Any]:
+def _device(session: Session, device: Device) -> DeviceFields:
     """Returns the device's fields; for a GPU also its free memory in bytes, 0 if unknown."""
-    fields = _fields(device, _DEVICE_FIELDS)
+    fields = _told(device)
     if device.runtime != "host":
-        try:
+        with contextlib.suppress(_core.Error):  # a lost GPU is reported when it is measured
             fields["free_bytes"] = session.free_bytes(device.name)
-        except _core.Error:  # a lost GPU is reported when it is measured
-            fields["free_bytes"] = 0
     return fields
 
 
-def _interfaces(session: Session, device: Device, lost: str = "", asked: Asked = Asked()) -> dict[str, Any]:
+def _told(device: Device) -> DeviceFields:
+    """Returns the device's fields; the free memory of a GPU as unknown."""
+    fields = cast(DeviceFields, {name: getattr(device, name) for name in _DEVICE_FIELDS})
+    if device.runtime != "host":
+        fields["free_bytes"] = 0
+    return fields
+
+
+def _interfaces(
+    session: Session, device: Device, lost: str = "", asked: Asked = Asked()
+) -> dict[str, OfferFields]:
     """Returns what the device can execute, by interface that is asked for.
 
     Args:
@@ -198,7 +205,7 @@ def _interfaces(session: Session, device: Device, lost: str = "", asked: Asked =
         asked: As for describe().
     """
     on_host = device.runtime == "host"
-    offers = {}
+    offers: dict[str, OfferFields] = {}
     for name in asked.interface_names():
         interface = INTERFACES[name]
         kernels = interface.kernels.get("cpu" if on_host else "gpu")
@@ -226,14 +233,14 @@ def _interfaces(session: Session, device: Device, lost: str = "", asked: Asked =
     return offers
 
 
-def _library_offer(name: str, simulated: bool, launcher: str | None = None) -> dict[str, Any]:
+def _library_offer(name: str, simulated: bool, launcher: str | None = None) -> OfferFields:
     if name == "ranks":
         return _mpi_offer(simulated, launcher)
     return _package_offer(name, simulated)
 
 
 @lru_cache(maxsize=1)
-def _mpi_offer(simulated: bool, launcher: str | None = None) -> dict[str, Any]:
+def _mpi_offer(simulated: bool, launcher: str | None = None) -> OfferFields:
     """Whether an MPI launcher and its library exist. A child process loads the library, so that it cannot
     conflict with those loaded here.
     """
@@ -251,7 +258,7 @@ def _mpi_offer(simulated: bool, launcher: str | None = None) -> dict[str, Any]:
     return {"available": report["usable"], "reason": report["reason"]}
 
 
-def _ucx_offer(simulated: bool, launcher: str | None) -> dict[str, Any]:
+def _ucx_offer(simulated: bool, launcher: str | None) -> OfferFields:
     """Whether UCX is available."""
     if simulated:
         return {"available": True, "reason": ""}
@@ -259,15 +266,17 @@ def _ucx_offer(simulated: bool, launcher: str | None) -> dict[str, Any]:
     return {"available": report["usable"], "reason": report["reason"]}
 
 
-def _ucx_reports(asked: Asked, simulated: bool) -> list[dict[str, Any]]:
+def _ucx_reports(asked: Asked, simulated: bool) -> list[LibraryFields]:
     """Returns the report on UCX where cases use it; on a simulated machine it is that of the simulator."""
     if not any(INTERFACES[name].library == "ucx" for name in asked.interface_names()):
         return []
-    return [_library(_core.ucx_report([], simulator_path())) if simulated else _ucx_report(asked.launcher)]
+    return [
+        library_fields(_core.ucx_report([], simulator_path())) if simulated else _ucx_report(asked.launcher)
+    ]
 
 
 @lru_cache(maxsize=1)
-def _ucx_report(launcher: str | None) -> dict[str, Any]:
+def _ucx_report(launcher: str | None) -> LibraryFields:
     from byteways.measuring.shared.launchers import LOCAL, launcher_program
     from byteways.measuring.shared.ucx_library import ucx_report_of_child
 
@@ -277,7 +286,7 @@ def _ucx_report(launcher: str | None) -> dict[str, Any]:
         return ucx_report_of_child()
 
 
-def _xccl_offer(vendor: str, simulated: bool) -> dict[str, Any]:
+def _xccl_offer(vendor: str, simulated: bool) -> OfferFields:
     """Whether NCCL ("cuda") or RCCL ("hip") is available."""
     report = _xccl_report(vendor, simulated)
     return {"available": report.usable, "reason": report.reason}
@@ -293,7 +302,7 @@ def _xccl_report(vendor: str, simulated: bool) -> LibraryReport:
 _OF_MEMORY = ("ncclMemAlloc", "ncclMemFree", "ncclCommRegister", "ncclCommDeregister")
 
 
-def _xccl_memory(report: LibraryReport | None) -> dict[str, Any]:
+def _xccl_memory(report: LibraryReport | None) -> OfferFields:
     """Whether the library allocates and registers memory of a device."""
     if report is None or not report.usable:
         return {"available": False, "reason": "" if report is None else report.reason}
@@ -302,7 +311,7 @@ def _xccl_memory(report: LibraryReport | None) -> dict[str, Any]:
     return {"available": not lacking, "reason": reason}
 
 
-def _package_offer(name: str, simulated: bool) -> dict[str, Any]:
+def _package_offer(name: str, simulated: bool) -> OfferFields:
     """Whether the Python package for this worker kind is installed, without the slow import."""
     if simulated:
         return {"available": False, "reason": f"{name} does not run on a simulated machine"}
@@ -311,7 +320,7 @@ def _package_offer(name: str, simulated: bool) -> dict[str, Any]:
     return {"available": found, "reason": reason}
 
 
-def _peers(session: Session, gpus: list[str]) -> dict[str, dict[str, Any]]:
+def _peers(session: Session, gpus: list[str]) -> dict[str, dict[str, OfferFields]]:
     """Tests peer access for every ordered pair of GPUs by a verified write."""
     return {
         executor: {owner: _proved(session, executor, owner, "device") for owner in gpus if owner != executor}
@@ -321,7 +330,7 @@ def _peers(session: Session, gpus: list[str]) -> dict[str, dict[str, Any]]:
 
 def _granted(
     session: Session, gpus: list[str], memories: Sequence[str]
-) -> dict[str, dict[str, dict[str, Any]]]:
+) -> dict[str, dict[str, dict[str, OfferFields]]]:
     """Tests peer access for memory kinds that must be opened to each GPU separately."""
     kinds = {
         owner: [memory for memory in memories if session.offers(owner, memory).available] for owner in gpus
@@ -336,7 +345,7 @@ def _granted(
     }
 
 
-def _proved(session: Session, executor: str, owner: str, memory: str) -> dict[str, Any]:
+def _proved(session: Session, executor: str, owner: str, memory: str) -> OfferFields:
     """Tests one pair. An error (out of memory, lost GPU) becomes the reason for this pair only."""
     try:
         return _offer(session.prove_peer(executor, owner, memory))
@@ -344,7 +353,7 @@ def _proved(session: Session, executor: str, owner: str, memory: str) -> dict[st
         return {"available": False, "reason": str(error)}
 
 
-def _plain_calls(session: Session, gpu: Device) -> dict[str, dict[str, Any]]:
+def _plain_calls(session: Session, gpu: Device) -> dict[str, OfferFields]:
     """Tries to copy unregistered host memory, and to set its bytes where kernels reach it: HIP on an APU
     refuses what other runtimes stage.
     """
@@ -358,7 +367,7 @@ def _plain_calls(session: Session, gpu: Device) -> dict[str, dict[str, Any]]:
 
 def _accepts(
     session: Session, gpu: Device, interface: str, source: tuple[str, str], to: tuple[str, str] | None
-) -> dict[str, Any]:
+) -> OfferFields:
     """Tries one call of `gpu` on memory of these devices and kinds; `to` None: on one buffer.
 
     What it answers to its own arguments is no error of a device, which goes on. Any other error is left to
@@ -376,7 +385,7 @@ def _accepts(
     return {"available": True, "reason": ""}
 
 
-def _copy_engines(session: Session, gpus: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _copy_engines(session: Session, gpus: Sequence[str]) -> dict[str, dict[str, EngineFields]]:
     """Returns the copy engines selectable for each source and destination; all CPUs count as one host."""
     if not gpus:
         return {}
@@ -384,7 +393,7 @@ def _copy_engines(session: Session, gpus: Sequence[str]) -> dict[str, dict[str, 
     ends = {ANY_DOMAIN: host, **{name: name for name in gpus}}
     return {
         source: {
-            destination: _fields(session.copy_engines(ends[source], ends[destination]), ("engines", "reason"))
+            destination: _engines(session.copy_engines(ends[source], ends[destination]))
             for destination in ends
             if destination != source
         }
@@ -392,14 +401,9 @@ def _copy_engines(session: Session, gpus: Sequence[str]) -> dict[str, dict[str, 
     }
 
 
-def _offer(availability: Any) -> dict[str, Any]:
-    return _fields(availability, ("available", "reason"))
+def _engines(found: CopyEngines) -> EngineFields:
+    return {"engines": found.engines, "reason": found.reason}
 
 
-def _library(report: Any) -> dict[str, Any]:
-    missing = [_fields(function, _MISSING_FIELDS) for function in report.missing]
-    return {**_fields(report, _LIBRARY_FIELDS), "missing": missing}
-
-
-def _fields(thing: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: getattr(thing, name) for name in names}
+def _offer(availability: Availability) -> OfferFields:
+    return {"available": availability.available, "reason": availability.reason}

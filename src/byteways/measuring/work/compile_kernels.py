@@ -10,11 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from byteways.base.settings import module_command
 from byteways.measuring.shared.exit_status import describe_exit
 from byteways.measuring.shared.library_paths import library_directories
+
+if TYPE_CHECKING:
+    from byteways._core import Device, LibraryReport
 
 #: Library and first major version that reports an unknown architecture instead of terminating the process.
 COMPILER, REPORTS_SINCE = "hiprtc", 6
@@ -25,7 +28,7 @@ TIMEOUT_S = 120.0
 COMMAND = module_command("byteways.measuring.work.compile_kernels")
 
 
-def risky_architectures(devices: Iterable[Any], libraries: Iterable[Any]) -> list[str]:
+def risky_architectures(devices: Iterable[Device], libraries: Iterable[LibraryReport]) -> list[str]:
     """Returns the GPU architectures whose kernels a worker must not compile itself.
 
     Args:

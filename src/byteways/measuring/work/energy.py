@@ -16,7 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import stdev
-from typing import Any, Protocol
+from typing import Protocol
+
+from byteways.record.part_types import EnergyInterval, NoEnergy, WrittenEnergy
 
 #: Least duration of the sustained load and of the idle measurement …
 LEAST_S = 2.0
@@ -155,7 +157,7 @@ class EnergyMeter:
 
     def measure(
         self, devices: Sequence[str], start: Callable[[float], SustainedLoad], operation_bytes: int = 0
-    ) -> dict[str, Any]:
+    ) -> WrittenEnergy | NoEnergy:
         """Returns the field `energy` of a record; it has a `reason` instead of values if unavailable.
 
         Args:
@@ -190,13 +192,12 @@ class EnergyMeter:
         half = math.hypot(*known) / (rate / 1e9)
         # The bytes of the slices in flight at both ends are uncertain; a slice is at least one operation.
         half = math.hypot(half, joules_per_gb * max(SLICE_S, operation_bytes / rate) / seconds)
+        interval: EnergyInterval = {}
+        if len(known) == len(widths):
+            interval["joules_per_GB_ci95"] = _digits(joules_per_gb - half), _digits(joules_per_gb + half)
         return {
             "joules_per_GB": _digits(joules_per_gb),
-            **(
-                {"joules_per_GB_ci95": [_digits(joules_per_gb - half), _digits(joules_per_gb + half)]}
-                if len(known) == len(widths)
-                else {}
-            ),
+            **interval,
             "watts": _digits(active),
             "idle_watts": _digits(idle),
             "duration_s": _digits(min(span.seconds for span in spans.values())),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from byteways.cases.reasons import CALL_FAILED, NOT_AS_ASKED, OUT_OF_MEMORY, UNAVAILABLE, WORKER_ERROR
 from byteways.measuring.work.outcome_fields import Outcome
+from byteways.record.part_types import Blame
 
 #: Codes of errors by the name of their type: those of the native core and of PyTorch exist in a worker alone.
 _CODES: Mapping[str, str] = {
@@ -46,8 +47,13 @@ def failed_by(
     """
     if (place := getattr(error, "rank", None)) is not None and place < len(members):
         rank = members[place]
-    told = {"device": device_at_fault(error) or None, "rank": rank, "host": host}
-    blame = {name: value for name, value in told.items() if value is not None}
+    blame: Blame = {}
+    if device := device_at_fault(error):
+        blame["device"] = device
+    if rank is not None:
+        blame["rank"] = rank
+    if host is not None:
+        blame["host"] = host
     outcome: Outcome = {
         "status": "failed",
         "reason": reason or str(error),

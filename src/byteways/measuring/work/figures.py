@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from byteways.cases.case import OF_ALL_RANKS, Case
 from byteways.cases.collective_counts import bus_factor
 from byteways.cases.interface_rows import BARRIER
 from byteways.cases.interfaces import APPLICATIONS, INTERFACES, MULTI_PAIR, counts_as_stream, metric_of
 from byteways.measuring.work.outcome_fields import Outcome
+from byteways.record.part_types import OtherCount
 from byteways.record.times import Times
 
 if TYPE_CHECKING:
@@ -24,7 +24,10 @@ def of_all_ranks(pattern: str, ranks: int, bytes_per_s: float) -> Outcome:
     """Returns the fields of the bandwidth, from the size of an operation over its time."""
     pairs = pattern == MULTI_PAIR
     factor = ranks // 2 if pairs else bus_factor(pattern, ranks)
-    one = {"counts": "per-pair" if pairs else "algorithm", "bytes_per_s": rounded(bytes_per_s)}
+    one: OtherCount = {
+        "counts": "per-pair" if pairs else "algorithm",
+        "bytes_per_s": rounded(bytes_per_s),
+    }
     counts = "sum-of-pairs" if pairs else "bus"
     return {"bandwidth_bytes_per_s": rounded(bytes_per_s * factor), "counts": counts, "other_count": one}
 
@@ -48,7 +51,7 @@ def times_of(summary: Summary) -> Times:
 
 def figures_of(case: Case, measurement: Measurement) -> Outcome:
     """Returns times and rates; between ranks a sample is the time of the slowest one."""
-    fields: Outcome = {"time_ns": asdict(times_of(measurement.time_ns))}
+    fields: Outcome = {"time_ns": times_of(measurement.time_ns).to_json()}
     return {**fields, **(_of_ranks(case, measurement) if case.ranks else _of_flows(case, measurement))}
 
 
@@ -122,7 +125,7 @@ def _window(case: Case, measurement: Measurement) -> Outcome:
     }
 
 
-def _other_count(case: Case, median_ns: float) -> dict[str, Any] | None:
+def _other_count(case: Case, median_ns: float) -> OtherCount | None:
     """Returns the rate of one direction for values that count every array.
 
     Local arrays: the bytes that arrive at the destination. Arrays on another device: the bytes read from it

@@ -10,7 +10,7 @@ import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from byteways.base.settings import management_wanted
 from byteways.base.text import Sentence
@@ -19,6 +19,7 @@ from byteways.cases.interfaces import counts_as_stream, metric_of
 from byteways.machine.sysfs_health import SysfsHealth, SysfsReading
 from byteways.measuring.shared.health_users import GpuUse, HealthCore
 from byteways.record import warnings
+from byteways.record.part_types import GpuReading, LinkBytes, WrittenHealth
 from byteways.record.warnings import CLOCK_DROP, THROTTLE_REASONS, Warning
 
 if TYPE_CHECKING:
@@ -32,24 +33,16 @@ LEAST_COUNTED = 0.9
 #: Least bytes of a case over a link to judge its counters: below, other traffic dominates.
 COUNTERS_JUDGED_FROM_BYTES = 64 << 20
 
-_KEPT = (
-    "sm_clock_mhz",
-    "memory_clock_mhz",
-    "temperature_c",
-    "power_mw",
-    "throttle_reasons",
-    "pcie_replays",
-    "nvlink_errors",
-)
+_KEPT = frozenset(GpuReading.__annotations__)
 
 
 @dataclass
 class Changes:
     """What changed on the GPUs of a case during its measurement."""
 
-    health: dict[str, Any] = field(default_factory=dict)
+    health: dict[str, WrittenHealth] = field(default_factory=dict)
     warnings: list[Warning] = field(default_factory=list)
-    link_bytes: dict[str, Any] | None = None
+    link_bytes: dict[str, LinkBytes] | None = None
 
 
 class HealthMonitor:
@@ -146,10 +139,14 @@ class HealthMonitor:
             if device not in before:
                 continue
             old, new = before[device], after[device]
-            readings: dict[str, Any] = {"before": _reading(old), "after": _reading(new)}
-            if unknown := {name: why for name, why in (old.unknown | new.unknown).items() if name in _KEPT}:
+            readings: WrittenHealth = {"before": _reading(old), "after": _reading(new)}
+            if unknown := {
+                name: why
+                for name, why in (old.unknown | new.unknown).items()
+                if name in GpuReading.__annotations__
+            }:
                 readings["unknown"] = unknown
-            changes.health[device] = readings | changes.health.get(device, {})
+            changes.health[device] = {**readings, **changes.health.get(device, {})}
             changes.warnings += _clock_warnings(old, new, shared.get(device, "")) + _error_warnings(old, new)
         changes.link_bytes = _link_bytes(case, before, after, least_operations)
         if changes.link_bytes:
@@ -172,8 +169,16 @@ def throttle_names(reasons: int) -> str:
     return ", ".join(name for bit, name in THROTTLE_REASONS.items() if reasons & bit)
 
 
-def _reading(health: Reading) -> dict[str, int | None]:
-    return {name: getattr(health, name) for name in _KEPT}
+def _reading(health: Reading) -> GpuReading:
+    return {
+        "sm_clock_mhz": health.sm_clock_mhz,
+        "memory_clock_mhz": health.memory_clock_mhz,
+        "temperature_c": health.temperature_c,
+        "power_mw": health.power_mw,
+        "throttle_reasons": health.throttle_reasons,
+        "pcie_replays": health.pcie_replays,
+        "nvlink_errors": health.nvlink_errors,
+    }
 
 
 def _clock_warnings(old: Reading, new: Reading, shared: Sentence) -> list[Warning]:
@@ -213,7 +218,7 @@ def _sendings(case: Case, flow: Flow) -> list[tuple[str, str]]:
 
 def _link_bytes(
     case: Case, before: Mapping[str, Reading], after: Mapping[str, Reading], least_operations: int
-) -> dict[str, Any] | None:
+) -> dict[str, LinkBytes] | None:
     """Compares the bytes that each GPU's links sent with the least bytes that the case must have sent.
 
     Covers only GPUs that send to other GPUs, and only if the counters respond and changed at all: on a
@@ -226,7 +231,7 @@ def _link_bytes(
         for source, destination in _sendings(case, flow):
             if source != destination and source in after and destination in after:
                 sent[source] = sent.get(source, 0) + case.size_of(flow) * least_operations
-    counted = {}
+    counted: dict[str, LinkBytes] = {}
     for device, expected in sent.items():
         old, new = before.get(device), after[device].nvlink_data_tx_bytes
         if old is None or old.nvlink_data_tx_bytes is None or new is None or new <= old.nvlink_data_tx_bytes:

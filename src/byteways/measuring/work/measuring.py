@@ -31,6 +31,7 @@ from byteways.measuring.work.outcome import misplaced, on_other_pages, outcome_o
 from byteways.measuring.work.outcome_fields import Outcome
 from byteways.measuring.work.own_host import devices_of_own_host
 from byteways.plan.footprint import flow_buffer_bytes, usable
+from byteways.record.part_types import NoEnergy, WrittenEnergy
 
 if TYPE_CHECKING:
     from byteways._core import Buffer, Device, Flow, Measurement, MeasureOptions, Session
@@ -154,7 +155,9 @@ class NativeMeasurer(SessionMeasurer):
             outcome["energy"] = self._energy(case, devices, buffers)
         return outcome
 
-    def _energy(self, case: Case, devices: list[str], buffers: list[tuple[Buffer, ...]]) -> dict[str, Any]:
+    def _energy(
+        self, case: Case, devices: list[str], buffers: list[tuple[Buffer, ...]]
+    ) -> WrittenEnergy | NoEnergy:
         """The field `energy`: figures, or the reason why there are none."""
         if self._simulator:
             return {"reason": "energy is not modelled"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from byteways.base.units import short_time
 from byteways.cases.case import Buffer as PlannedBuffer
@@ -20,8 +20,9 @@ from byteways.measuring.work.outcome_fields import Outcome
 from byteways.measuring.work.residency import about_pages
 from byteways.plan.legality import PLACED_BY_TOUCH
 from byteways.record import warnings
+from byteways.record.part_types import Corruption, DiscardedSample, Evidence, FlowTrace, Newness, WrittenRank
 from byteways.record.stragglers import LATE_NS, LATE_SHARE, NO_CPU, stragglers
-from byteways.record.warnings import Warning, WarningFields
+from byteways.record.warnings import Warning, WarningData, WarningFields
 
 if TYPE_CHECKING:
     from byteways._core import Buffer, EvidenceFields, Measurement, Verification
@@ -54,7 +55,7 @@ def outcome_of(
     measurement: Measurement,
     buffers: Held,
     twins: Mapping[str, str] | None = None,
-    newness: Mapping[str, str] | None = None,
+    newness: Newness | None = None,
 ) -> Outcome:
     """Returns the record fields of a finished measurement; status `measured`, `corrupt` or `failed`.
 
@@ -178,13 +179,13 @@ def without_figures(fields: Outcome) -> Outcome:
     return cast(Outcome, {name: value for name, value in fields.items() if name not in _FIGURES})
 
 
-def _evidence(noted: EvidenceFields) -> dict[str, Any] | None:
+def _evidence(noted: EvidenceFields) -> Evidence | None:
     """Returns the fields of record.evidence.EvidenceFields; None if none applies."""
-    fields: dict[str, Any] = {}
+    fields: Evidence = {}
     if noted.window_messages:
         fields["window"] = noted.window_messages
     if noted.library:
-        fields |= {"library": noted.library, "library_version": noted.library_version}
+        fields["library"], fields["library_version"] = noted.library, noted.library_version
     if noted.call:
         fields["call"] = noted.call
     if noted.transports:
@@ -204,11 +205,11 @@ def _seen(values: list[float]) -> list[float]:
     return [rounded(value) for value in values] if any(values) else []
 
 
-def _discarded(measurement: Measurement) -> list[dict[str, Any]]:
+def _discarded(measurement: Measurement) -> list[DiscardedSample]:
     return [{"reason": each.reason, "time_ns": rounded(each.time_ns)} for each in measurement.discarded]
 
 
-def _traces(case: Case, measurement: Measurement) -> list[dict[str, Any]]:
+def _traces(case: Case, measurement: Measurement) -> list[FlowTrace]:
     """Returns what is kept per sample of concurrent flows.
 
     `released_ns` and `marks_ns` share one time axis, in ns since the release of the sample's first flow. The
@@ -238,17 +239,20 @@ def _add_ranks(fields: Outcome, case: Case, measurement: Measurement) -> None:
     """
     if not measurement.ranks:
         return
-    fields["ranks"] = ranks = [
+    ranks: list[WrittenRank] = [
         {
             "rank": rank,
             "begin_ns": rounded(skew.begin_ns),
             "end_ns": rounded(skew.end_ns),
             "begins_last": rounded(skew.begins_last),
             "no_cpu": None if skew.waiting is None else rounded(skew.waiting),
-            **({"time_ns": rounded(skew.time_ns)} if skew.time_ns else {}),
         }
         for rank, skew in zip(case.members, measurement.ranks, strict=True)
     ]
+    for told, skew in zip(ranks, measurement.ranks, strict=True):
+        if skew.time_ns:
+            told["time_ns"] = rounded(skew.time_ns)
+    fields["ranks"] = ranks
     batch_ns = measurement.batch * measurement.time_ns.median
     late = f"below {short_time(max(LATE_NS, LATE_SHARE * batch_ns))}"
     for one in stragglers(ranks, batch_ns):
@@ -258,7 +262,7 @@ def _add_ranks(fields: Outcome, case: Case, measurement: Measurement) -> None:
 
 def corrupt(path: str, found: Verification) -> Outcome:
     """Returns status `corrupt` with the place and values of the first wrong word."""
-    corruption: dict[str, Any] = {
+    corruption: Corruption = {
         "path": path,
         "first_offset_bytes": found.first_offset_bytes,
         "expected": f"0x{found.expected:016x}",
@@ -267,7 +271,7 @@ def corrupt(path: str, found: Verification) -> Outcome:
     }
     where = f"{found.bad_count} wrong words in {found.checked_bytes} bytes"
     if found.guard_of:
-        corruption |= {"overrun": found.guard_of, "buffer_bytes": found.buffer_bytes}
+        corruption["overrun"], corruption["buffer_bytes"] = found.guard_of, found.buffer_bytes
         where = (
             f"{found.bad_count} words were written behind the {found.buffer_bytes} bytes of a buffer of "
             f"{found.guard_of}"
@@ -383,7 +387,7 @@ def _warnings(measurement: Measurement) -> list[Warning]:
     ]
 
 
-def warnings_of(obstacle: str) -> list[dict[str, Any]]:
+def warnings_of(obstacle: str) -> list[WarningData]:
     """Returns a warning where ranks exchange through host memory for want of peer access."""
     if not obstacle:
         return []

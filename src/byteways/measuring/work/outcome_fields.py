@@ -5,9 +5,32 @@ Plain dictionaries, as they are sent: the record's own type needs a package that
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from collections.abc import Mapping
+from typing import TypedDict
 
 from byteways.base.text import Sentence
+from byteways.measuring.shared.messages import Message
+from byteways.record.part_types import (
+    Blame,
+    ChoiceFields,
+    Clocks,
+    Corruption,
+    DiscardedSample,
+    Evidence,
+    FirstUse,
+    FlowTrace,
+    HostEnd,
+    HostHealth,
+    LinkBytes,
+    NoEnergy,
+    OtherCount,
+    PagesSeen,
+    TimesFields,
+    WrittenEnergy,
+    WrittenHealth,
+    WrittenRank,
+)
+from byteways.record.warnings import WarningData
 
 
 class TimedSamples(TypedDict):
@@ -16,8 +39,8 @@ class TimedSamples(TypedDict):
     device_ns: list[float]
     submit_ns: list[float]
     host_ns: list[float]
-    discarded: list[dict[str, Any]]
-    flows: list[dict[str, Any]]
+    discarded: list[DiscardedSample]
+    flows: list[FlowTrace]
 
 
 class Outcome(TypedDict, total=False):
@@ -26,8 +49,8 @@ class Outcome(TypedDict, total=False):
     status: str
     reason: Sentence | None
     reason_code: str
-    reason_fields: dict[str, Any]
-    blame: dict[str, Any]
+    reason_fields: Mapping[str, str | float]  # of a failed call: `call`, `error`
+    blame: Blame
     timed_by: str
     gated: bool
     batch: int
@@ -38,7 +61,7 @@ class Outcome(TypedDict, total=False):
     discarded_samples: int | None
     samples_ns: list[float]
     samples: TimedSamples
-    time_ns: dict[str, Any]
+    time_ns: TimesFields
     bandwidth_bytes_per_s: float
     directions: dict[str, float]
     end_to_end_bytes_per_s: dict[str, float]
@@ -46,32 +69,55 @@ class Outcome(TypedDict, total=False):
     latency_ns: float
     half_round_trip_ns: float
     counts: str
-    other_count: dict[str, Any] | None
+    other_count: OtherCount | None
     engine: str
     engine_evidence: Sentence
-    evidence: dict[str, Any] | None
+    evidence: Evidence | None
     verified: bool
     verification: str
-    corruption: dict[str, Any]
+    corruption: Corruption
     launch: dict[str, int] | None
     parts: dict[str, float] | None
     distinct_bytes: dict[str, int]
     page_bytes: dict[str, int] | None
     placement: dict[str, dict[str, int]] | None
     first_touch: dict[str, str] | None
-    residency: dict[str, Any]
+    residency: Mapping[str, PagesSeen]
     migrated_bytes: int
     migrated_bytes_per_touch: int
     window_ns: float
     end_to_end_ns: float
     clock_alignment_ns: float
     start_skew_ns: dict[str, float]
-    ranks: list[dict[str, Any]]
-    first_use: dict[str, Any]
-    library_choice: dict[str, Any]
-    hosts: dict[str, Any]
-    clocks: dict[str, Any]
-    health: dict[str, Any]
-    link_bytes: dict[str, Any]
-    energy: dict[str, Any]
-    warnings: list[dict[str, Any]]
+    ranks: list[WrittenRank]
+    first_use: FirstUse
+    library_choice: ChoiceFields
+    hosts: Mapping[str, HostEnd]
+    clocks: Clocks
+    health: Mapping[str, WrittenHealth | HostHealth]
+    link_bytes: Mapping[str, LinkBytes]
+    energy: WrittenEnergy | NoEnergy
+    warnings: list[WarningData]
+
+
+class _Answered(TypedDict):
+    outcome: Outcome
+
+
+class MeasureAnswer(_Answered, total=False):
+    """A worker's answer to a request to measure."""
+
+    did: str
+    leaving: bool  # it is the worker's last: one of its runtimes is unusable
+
+
+class _HostsAnswered(TypedDict):
+    outcomes: list[Message | None]
+
+
+class HostsAnswer(_HostsAnswered, total=False):
+    """The answer of hosts: an Outcome of each group that was asked, which is checked by itself, so that one
+    costs its group alone; None: the group did not answer in time.
+    """
+
+    did: str

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from byteways import _core
 from byteways.base.devices import is_gpu
@@ -34,6 +34,8 @@ from byteways.plan.footprint import flow_buffer_bytes
 from byteways.plan.legality import kind_of
 from byteways.plan.variables import unread_by
 from byteways.record import warnings
+from byteways.record.part_types import Newness
+from byteways.record.warnings import WarningData
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -106,13 +108,13 @@ class MeasurerOfRanks(SessionMeasurer):
         """Identifies the ranks of the case among all that this process meets."""
         return case.members
 
-    def _newness(self, case: Case, all_new: bool) -> dict[str, str]:
+    def _newness(self, case: Case, all_new: bool) -> Newness:
         """Returns whether the buffers and the connection of the ranks are `new` or `used`, and notes the
         latter: messages of all patterns share one, each collective may have its own.
         """
         pattern = case.pattern if case.pattern in COLLECTIVES else "messages"
         met = INTERFACES[case.interface].between, self._partners(case), pattern
-        words = {
+        words: Newness = {
             "memory": "new" if all_new else "used",
             "connection": "used" if met in self._met else "new",
         }
@@ -382,7 +384,7 @@ class RankMeasurer(MeasurerOfRanks):
                 return f"{library} reports no support for memory of {_VENDORS[vendor]} GPUs"
         return None
 
-    def _about_mpi(self, case: Case) -> list[dict[str, Any]]:
+    def _about_mpi(self, case: Case) -> list[WarningData]:
         """Returns warnings about the path that MPI's variables choose; none on a simulated machine."""
         if self._mpi is None or self._simulator:
             return []

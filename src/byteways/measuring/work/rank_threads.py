@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from byteways import _core
 from byteways.measuring.shared.library_log import LOG_SOURCE, LibraryLog
-from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.shared.request import CaseRequest, ChoicesRequest
 from byteways.measuring.work.answer import WorkerAnswer
 from byteways.measuring.work.failures import failed_by
 from byteways.measuring.work.rank_measuring import RankMeasurer
 from byteways.measuring.work.single_thread import SingleThreadMeasurer
 from byteways.record.library_choice import LibraryChoice, choice_of
+from byteways.record.part_types import ChoiceFields
 
 if TYPE_CHECKING:
     from byteways._core import ThreadRanks
@@ -47,16 +48,17 @@ class RankThreads:
             self._single.release()
         return self._by_threads(request)
 
-    def choices(self, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def choices(self, message: ChoicesRequest) -> list[ChoiceFields]:
         """Carries out each of `cases` and returns what the library's log says of it, as JSON."""
         log = LibraryLog.of_process()
         measurer = SingleThreadMeasurer.open()
         found = []
         for case in message["cases"]:
             log.news()
-            outcome, _ = measurer.measure(CaseRequest.from_json({**message, "case": case}))
+            request = CaseRequest.from_json({**message, "case": case})
+            outcome, _ = measurer.measure(request)
             if outcome["status"] == "measured":
-                choice = choice_of(log.news(), case["pattern"], f"{LOG_SOURCE} in an untimed process")
+                choice = choice_of(log.news(), request.case.pattern, f"{LOG_SOURCE} in an untimed process")
             else:
                 choice = LibraryChoice(reason=outcome["reason"])
             found.append(choice.to_json())

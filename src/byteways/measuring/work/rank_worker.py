@@ -18,14 +18,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from byteways.measuring.shared.health_host import HostMonitor
+from byteways.measuring.shared.messages import (
+    Hello,
+    Place,
+    PlacesAnswer,
+    PlacesRequest,
+    RankFacts,
+    Request,
+    library_fields,
+    read,
+)
 from byteways.measuring.shared.protocol import CLOCK, Channel, ConnectionClosed
 from byteways.measuring.shared.rank_places import own_place
 from byteways.measuring.shared.request import CaseRequest
 from byteways.measuring.shared.worker_clock import clock_answer, clock_step_ns
 from byteways.measuring.work.answer import WorkerAnswer, guarded, watched
+from byteways.measuring.work.outcome_fields import Outcome
 from byteways.measuring.work.worker import arguments_of, connected, die_with_parent, run_process
 
 if TYPE_CHECKING:
@@ -59,16 +70,18 @@ class RankChannel:
         if self.mpi is not None:
             self.mpi.finalize()
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Hello:
         """Returns the report on the library of MPI, with the UCX that it has loaded; empty without MPI."""
-        from byteways.measuring.shared.mpi_library import fields_of, with_preloaded
+        from byteways.measuring.shared.mpi_library import with_preloaded
         from byteways.measuring.shared.mpi_wheels import ucx_here
 
         if self.mpi is None:
             return {}
-        fields, ucx = fields_of(self.mpi.report), ucx_here()
-        version = with_preloaded(fields["version"], ucx)
-        return {"mpi": {**fields, "version": version, **({"ucx": ucx} if ucx else {})}}
+        fields, ucx = library_fields(self.mpi.report), ucx_here()
+        fields["version"] = with_preloaded(fields["version"], ucx)
+        if ucx:
+            fields["ucx"] = ucx
+        return {"mpi": fields}
 
 
 class RankWorker:
@@ -98,29 +111,29 @@ class RankWorker:
                     self._channel.send(clock_answer())
                 continue
             if request["do"] == "places":
-                places = self._places(request)
+                places = self._places(read(PlacesRequest, request))
                 if self._channel is not None:
-                    self._channel.send({"did": "places", "places": places})
+                    told: PlacesAnswer = {"did": "places", "places": places}
+                    self._channel.send(told)
                 continue
             answer = watched(self._host, partial(self._shared, CaseRequest.from_json(request)))
             if self._channel is not None:
                 self._channel.send(answer.to_json())
 
-    def _places(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+    def _places(self, request: PlacesRequest) -> list[Place]:
         """Returns what every rank can use."""
         devices = gpus_seen() if request["gpus"] else {}
         own = own_place(devices, request["cores"][self._world.rank])
-        return [json.loads(text) for text in self._world.gather(json.dumps(own).encode())]
+        return [read(Place, json.loads(text)) for text in self._world.gather(json.dumps(own).encode())]
 
-    def _next(self) -> dict[str, Any]:
+    def _next(self) -> Request:
         text = b""
         if self._channel is not None:
             try:
                 text = self._channel.receive_line()
             except ConnectionClosed:  # the conductor is gone
                 text = json.dumps(STOP).encode()
-        request: dict[str, Any] = json.loads(self._world.broadcast(text, 0))
-        return request
+        return read(Request, json.loads(self._world.broadcast(text, 0)))
 
     def _shared(self, request: CaseRequest) -> WorkerAnswer:
         """Returns the answer of a participating rank: rank 0, which speaks for all, may not participate."""
@@ -130,7 +143,7 @@ class RankWorker:
         if first == 0:
             return own
         told = self._world.broadcast(json.dumps(own.outcome).encode(), first)
-        return WorkerAnswer(json.loads(told))
+        return WorkerAnswer(read(Outcome, json.loads(told)))
 
     def _opened(self) -> RankMeasurer:
         from byteways.measuring.work.rank_measuring import RankMeasurer
@@ -147,11 +160,11 @@ def gpus_seen() -> dict[str, str]:
     return {device.name: device.uuid for device in open_session().devices if device.runtime != "host"}
 
 
-def facts_of(job: RankChannel) -> dict[str, Any]:
+def facts_of(job: RankChannel) -> Hello:
     """Returns the facts of every rank (host, process id, …) in rank order."""
     from byteways import __version__
 
-    own = {"host": os.uname().nodename, "pid": os.getpid(), "byteways": __version__}
+    own: RankFacts = {"host": os.uname().nodename, "pid": os.getpid(), "byteways": __version__}
     return {
         **job.facts(),
         "ranks": [json.loads(text) for text in job.world.gather(json.dumps(own).encode())],
@@ -159,7 +172,7 @@ def facts_of(job: RankChannel) -> dict[str, Any]:
     }
 
 
-def wrong_with(facts: dict[str, Any], wanted: int) -> str | None:
+def wrong_with(facts: Hello, wanted: int) -> str | None:
     """Returns why these ranks cannot measure together; None if they can."""
     ranks = facts["ranks"]
     if len(ranks) != wanted:
@@ -189,13 +202,17 @@ def _serve(arguments: argparse.Namespace) -> None:
     except _core.Error as error:
         # The rank is unknown here: the conductor uses the first message it receives.
         with contextlib.suppress(OSError):
-            connected(path).send({"did": "hello", "pid": os.getpid(), "error": str(error)})
+            refusal: Hello = {"did": "hello", "pid": os.getpid(), "error": str(error)}
+            connected(path).send(refusal)
         return
     facts = facts_of(job)
     channel = connected(path) if job.world.rank == 0 and Path(path).exists() else None
     wrong = wrong_with(facts, wanted)
     if channel is not None:
-        channel.send({"did": "hello", "pid": os.getpid(), **({"error": wrong} if wrong else {}), **facts})
+        hello: Hello = {"did": "hello", "pid": os.getpid()}
+        if wrong:
+            hello["error"] = wrong
+        channel.send({**hello, **facts})
     if wrong is None:
         host = facts["ranks"][job.world.rank]["host"]
         processes = [rank["pid"] for rank in facts["ranks"] if rank["host"] == host]

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from byteways.base.devices import is_cpu
 from byteways.cases.case import Case, Flow
 from byteways.cases.interfaces import moves_pages
 from byteways.measuring.work.outcome_fields import Outcome
 from byteways.record import warnings
+from byteways.record.part_types import PagesSeen
 from byteways.record.warnings import Warning, WarningFields
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def about_pages(
         twins: Devices that share one memory, by device.
     """
     twins = twins or {}
-    fields: dict[str, Any] = {}
+    fields: dict[str, PagesSeen] = {}
     found: list[Warning] = []
     refuted: str | None = None
     moved: int | None = 0

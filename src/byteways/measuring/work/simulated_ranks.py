@@ -25,6 +25,7 @@ from byteways.measuring.work.rank_threads import in_threads
 from byteways.measuring.work.single_thread import SingleThreadMeasurer
 from byteways.plan.variables import reader_of
 from byteways.record.library_choice import choice_of
+from byteways.record.part_types import Blame
 
 if TYPE_CHECKING:
     from byteways._core import Communicator, Mpi, ProcessRanks, ThreadRanks
@@ -114,9 +115,9 @@ class SimulatedRanks:
     def _with_culprit(self, outcome: Outcome) -> Outcome:
         """Adds the rank or GPU that a deadlock is the fault of, which only the machine knows."""
         rank, gpu, library = _core.machine_at_fault(*self._machine)
-        found = {"rank": rank} if rank >= 0 else {"device": f"gpu{gpu}"} if gpu >= 0 else {}
-        if blame := {**outcome.get("blame", {}), **found}:
-            outcome["blame"] = blame
+        found: Blame = {"rank": rank} if rank >= 0 else {"device": f"gpu{gpu}"} if gpu >= 0 else {}
+        if found:
+            outcome["blame"] = {**outcome.get("blame", {}), **found}
         if library:
             outcome["reason_fields"] = {"call": CALLS_OF_LIBRARIES["xccl"]}
         return outcome

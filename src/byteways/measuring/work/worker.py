@@ -19,14 +19,26 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from byteways.measuring.shared.health_host import HostMonitor
+from byteways.measuring.shared.messages import (
+    ChoicesAnswer,
+    DevicesAnswer,
+    Hello,
+    Message,
+    ProbeAnswer,
+    ProbeRequest,
+    Refusal,
+    Request,
+    read,
+)
 from byteways.measuring.shared.protocol import CLOCK, Channel, ConnectionClosed
-from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.shared.request import CaseRequest, ChoicesRequest
 from byteways.measuring.shared.simulator import simulator_path
 from byteways.measuring.shared.worker_clock import clock_answer, clock_step_ns
 from byteways.measuring.work.answer import WorkerAnswer, guarded, watched
+from byteways.measuring.work.outcome_fields import MeasureAnswer
 
 if TYPE_CHECKING:
     from byteways.measuring.work.measurer import Measurer
@@ -79,10 +91,12 @@ class Worker:
 
     def serve(self) -> None:
         """Serves until told to stop, the conductor is gone, or a runtime is unusable."""
-        step = {} if self._machine else {"clock_step_ns": clock_step_ns()}
-        self._channel.send({"did": "hello", "pid": os.getpid(), **step})
+        hello: Hello = {"did": "hello", "pid": os.getpid()}
+        if not self._machine:
+            hello["clock_step_ns"] = clock_step_ns()
+        self._channel.send(hello)
         while True:
-            request = self._channel.receive()
+            request = read(Request, self._channel.receive())
             if request["do"] == "stop":
                 return
             answer = self._answer(request)
@@ -90,7 +104,7 @@ class Worker:
             if answer.get("leaving"):
                 return
 
-    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _answer(self, request: Request) -> Message:
         if request["do"] == CLOCK:
             return clock_answer()
         if request["do"] == "devices":
@@ -98,30 +112,34 @@ class Worker:
         if request["do"] == "probe":
             return self._probe(request)
         if request["do"] == "choices":
-            return {"did": "choices", "choices": self._open_ranks().choices(request)}
+            choices = self._open_ranks().choices(read(ChoicesRequest, request))
+            told: ChoicesAnswer = {"did": "choices", "choices": choices}
+            return told
         return self._measure(request)
 
-    def _devices(self) -> dict[str, Any]:
+    def _devices(self) -> DevicesAnswer | Refusal:
         from byteways.measuring.work.capabilities import list_devices
 
         try:
             return {"did": "devices", "devices": list_devices(self._open().devices)}
         except Exception as error:
-            return {"did": "devices", **refused(error)}
+            return refused(error, "devices")
 
-    def _probe(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _probe(self, request: Request) -> ProbeAnswer | Refusal:
         from byteways.measuring.work.capabilities import Asked, describe
 
         try:
-            measurer, asked = self._open(), Asked.of(request)
+            measurer, asked = self._open(), Asked.of(read(ProbeRequest, request))
             found = describe(measurer.session, measurer.devices, measurer.host_bytes, asked)
             # What proves peer access may ruin a GPU of this process: a new worker measures the others.
-            leaving = {"leaving": True} if measurer.broken(asked.gpus) else {}
-            return {"did": "probe", **found, **leaving}
+            answer: ProbeAnswer = {"did": "probe", **found}
+            if measurer.broken(asked.gpus):
+                answer["leaving"] = True
+            return answer
         except Exception as error:
-            return {"did": "probe", **refused(error)}
+            return refused(error, "probe")
 
-    def _measure(self, message: dict[str, Any]) -> dict[str, Any]:
+    def _measure(self, message: Message) -> MeasureAnswer:
         def measure() -> WorkerAnswer:
             request = CaseRequest.from_json(message)
             return self._measurer_for(request).measure(request)
@@ -174,10 +192,12 @@ class Worker:
         return self._native
 
 
-def refused(error: Exception) -> dict[str, str]:
-    """Returns why a probe failed: in words, and what is missing here."""
-    lacks = {"lacks": "simulator"} if getattr(error, "code", "") == "simulator" else {}
-    return {"error": f"{type(error).__name__}: {error}", **lacks}
+def refused(error: Exception, did: str) -> Refusal:
+    """Returns the answer to a probe that failed: why, in words, and what is missing here."""
+    answer: Refusal = {"did": did, "error": f"{type(error).__name__}: {error}"}
+    if getattr(error, "code", "") == "simulator":
+        answer["lacks"] = "simulator"
+    return answer
 
 
 def arguments_of(description: str) -> argparse.ArgumentParser:

@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
 
 from byteways.base.errors import BytewaysError
 from byteways.plan.hosts.names import Host
@@ -78,7 +77,7 @@ class PairRule:
             hint=f"--pairs sample measures {DEFAULT_EACH} pairs per host, --pairs sample:16 measures 16",
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return asdict(self)
 
 

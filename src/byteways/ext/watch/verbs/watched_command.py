@@ -115,7 +115,7 @@ def _begun(command: Command, launch: WatchLaunch, change: ProgramChange) -> Watc
         options=options,
         problems=launch.problems,
         simulated=command.model is not None,
-        machine_model=Simulation(command.model).to_json() if command.model else None,
+        machine_model={**Simulation(command.model).to_json()} if command.model else None,
     )
 
 
