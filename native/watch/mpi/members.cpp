@@ -17,6 +17,12 @@ namespace {
 
 constexpr Members kNobody;
 
+// Whether MPI has answered. A program never hears of it, and what is missing is said.
+bool good(int error) noexcept {
+  if (error != 0) note_missing();
+  return error == 0;
+}
+
 // Of handles of one kind: communicators, or windows.
 class Known {
  public:
@@ -77,11 +83,11 @@ std::vector<int> in_world(Handle group) {
   static Function<int(Handle*)> free_group("PMPI_Group_free");
   int count = 0;
   Handle world = 0;
-  if (size(nullptr, group, &count) != 0 || group_of(nullptr, abi()->world, &world) != 0) return {};
+  if (!good(size(nullptr, group, &count)) || !good(group_of(nullptr, abi()->world, &world))) return {};
   std::vector<int> ranks(static_cast<std::size_t>(count)), found(ranks.size(), -1);
   std::iota(ranks.begin(), ranks.end(), 0);
-  if (translate(nullptr, group, count, ranks.data(), world, found.data()) != 0) found.clear();
-  free_group(nullptr, &world);
+  if (!good(translate(nullptr, group, count, ranks.data(), world, found.data()))) found.clear();
+  good(free_group(nullptr, &world));
   for (int& rank : found)
     if (rank < 0) rank = -1;  // MPI_UNDEFINED: of another world
   return found;
@@ -93,16 +99,16 @@ void note_neighbours(Handle comm, Members& found) {
   static Function<int(Handle, int, int*)> of_graph("PMPI_Graph_neighbors_count");
   static Function<int(Handle, int*, int*, int*)> of_dist_graph("PMPI_Dist_graph_neighbors_count");
   int kind = abi()->undefined, weighted = 0;
-  if (topology(nullptr, comm, &kind) != 0 || kind == abi()->undefined) return;
+  if (!good(topology(nullptr, comm, &kind)) || kind == abi()->undefined) return;
   if (kind == abi()->cartesian) {
-    dimensions(nullptr, comm, &found.sources);
+    good(dimensions(nullptr, comm, &found.sources));
     found.sources *= 2;
     found.destinations = found.sources;
   } else if (kind == abi()->graph) {
-    of_graph(nullptr, comm, found.own, &found.sources);
+    good(of_graph(nullptr, comm, found.own, &found.sources));
     found.destinations = found.sources;
   } else {
-    of_dist_graph(nullptr, comm, &found.sources, &found.destinations, &weighted);
+    good(of_dist_graph(nullptr, comm, &found.sources, &found.destinations, &weighted));
   }
 }
 
@@ -113,20 +119,21 @@ Members members_of_comm(Handle comm) {
   static Function<int(Handle*)> free_group("PMPI_Group_free");
   Members found;
   int between = 0;
-  inter(nullptr, comm, &between);
-  rank(nullptr, comm, &found.own);
-  size(nullptr, comm, &found.own_count);
-  found.count = found.own_count;
+  // Whom lists of a call are for is not known then: none is read.
+  if (!good(inter(nullptr, comm, &between))) return found;
+  good(rank(nullptr, comm, &found.own));
+  good(size(nullptr, comm, &found.own_count));
   if (between == 0) {
+    found.count = found.own_count;
     note_neighbours(comm, found);
   } else {
-    remote_size(nullptr, comm, &found.count);
+    good(remote_size(nullptr, comm, &found.count));
     found.own = -1;
   }
   Handle group = 0;
-  if (has_world() && (between != 0 ? remote_group : group_of)(nullptr, comm, &group) == 0) {
+  if (has_world() && good((between != 0 ? remote_group : group_of)(nullptr, comm, &group))) {
     found.in_world = in_world(group);
-    free_group(nullptr, &group);
+    good(free_group(nullptr, &group));
   }
   return found;
 }
@@ -137,32 +144,34 @@ Members members_of_win(Handle window) {
   static Function<int(Handle, int*)> size("PMPI_Group_size"), rank("PMPI_Group_rank");
   Members found;
   Handle group = 0;
-  if (group_of(nullptr, window, &group) != 0) return found;
-  size(nullptr, group, &found.count);
+  if (!good(group_of(nullptr, window, &group))) return found;
+  good(size(nullptr, group, &found.count));
   found.own_count = found.count;
-  rank(nullptr, group, &found.own);
+  good(rank(nullptr, group, &found.own));
   if (has_world()) found.in_world = in_world(group);
-  free_group(nullptr, &group);
+  good(free_group(nullptr, &group));
   return found;
 }
 
 template <class Find>
 const Members& remembered(Known* known, Known::Last& last, Handle handle, Find find) noexcept {
-  if (known == nullptr) return kNobody;
   try {
-    return known->of(comparable(handle), last, find);
-  } catch (const std::bad_alloc&) {  // the ranks stay unknown; the end of a thread (pthread_cancel) passes on
-    return kNobody;
+    if (known != nullptr) return known->of(comparable(handle), last, find);
+  } catch (const std::bad_alloc&) {  // the end of a thread (pthread_cancel) passes on
   }
+  note_missing();
+  return kNobody;
 }
 
 }  // namespace
 
+void note_missing() noexcept { note_failure("mpi-partial"); }
+
 bool has_world() noexcept {
   static Function<int(int*)> initialized("PMPI_Initialized"), finalized("PMPI_Finalized");
   int started = 0, ended = 0;
-  initialized(nullptr, &started);
-  finalized(nullptr, &ended);
+  good(initialized(nullptr, &started));
+  good(finalized(nullptr, &ended));
   return abi() != nullptr && started != 0 && ended == 0;
 }
 
@@ -191,7 +200,7 @@ std::int64_t type_bytes(Handle type) noexcept {
   int bytes = 0;
   if (size(nullptr, type, &bytes) == 0 && bytes >= 0) return bytes;
   Count many = 0;
-  return long_size(nullptr, type, &many) == 0 && many > 0 ? many : 0;
+  return good(long_size(nullptr, type, &many)) && many > 0 ? many : 0;
 }
 
 // Both libraries divide the bytes that arrived by the size of the type, so that the receive's own type, which
@@ -202,7 +211,7 @@ std::int64_t arrived_bytes(const void* status) noexcept {
   int bytes = 0;
   if (count_of(nullptr, status, abi()->byte, &bytes) == 0 && bytes >= 0) return bytes;
   Count many = -1;  // more than an int holds
-  return elements_of(nullptr, status, abi()->byte, &many) == 0 ? many : -1;
+  return good(elements_of(nullptr, status, abi()->byte, &many)) ? many : -1;
 }
 
 int source_in(const void* status) noexcept {
@@ -214,7 +223,7 @@ int source_in(const void* status) noexcept {
 bool is_cancelled(const void* status) noexcept {
   static Function<int(const void*, int*)> ask("PMPI_Test_cancelled");
   int flag = 0;
-  return ask(nullptr, status, &flag) == 0 && flag != 0;
+  return !good(ask(nullptr, status, &flag)) || flag != 0;
 }
 
 int note_world() noexcept {

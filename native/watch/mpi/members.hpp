@@ -32,9 +32,12 @@ std::int64_t type_bytes(Handle type) noexcept;
 std::int64_t arrived_bytes(const void* status) noexcept;
 // Rank of the sender in the communicator, as the status has it.
 int source_in(const void* status) noexcept;
+// Also where MPI does not say.
 bool is_cancelled(const void* status) noexcept;
 // Whether the world's communicator may be asked.
 bool has_world() noexcept;
+// Says in the snapshot that something is missing: MPI did not answer, or there was no memory.
+void note_missing() noexcept;
 // Notes rank and size of the world, once MPI has started; returns the size, 0 where there is no world.
 int note_world() noexcept;
 

@@ -38,12 +38,15 @@ class Requests {
     if (!call.is_counted() || count <= 0) return;
     const auto length = static_cast<std::size_t>(count);
     before_ = handles_.of(length);
-    if (before_ == nullptr) return;
+    if (before_ == nullptr) {
+      note_missing();
+      return;
+    }
     count_ = length;
     for (std::size_t at = 0; at < length; ++at) before_[at] = handle_at(requests, at);
     if (!is_ignored(statuses)) return;
     char* const own = own_.of(static_cast<std::size_t>(most) * abi()->status_bytes);
-    if (own != nullptr) statuses_ = own;
+    own != nullptr ? static_cast<void>(statuses_ = own) : note_missing();
   }
 
   void* statuses() const noexcept { return statuses_; }
