@@ -111,7 +111,7 @@ _INTEL = Build(
 _HPCC = Build(
     "hpcc",
     """
-    awk '/^Ns?$|Ns$/ { if (++n == 1) { print 48 "         Ns"; next } } { print }' \\
+    awk '/ Ns$/ && !n++ { print 48 " Ns"; next } / Ps$/ && !p++ { print 1 " Ps"; next } { print }' \\
       /usr/share/doc/hpcc/examples/_hpccinf.txt >hpccinf.txt
     """,
 )
@@ -339,8 +339,10 @@ PROGRAMS: tuple[Program, ...] = (
         Program(
             f"mpi4py's tests, {mpi}, {number}",
             f"cd $BUILD && {ranks(mpi, number, 'venv/bin/python test/main.py -q')} "
-            "test_p2p_buf test_p2p_obj test_cco_buf test_cco_nb_buf test_cco_obj test_cco_v_buf test_rma "
-            "test_status test_request test_errhandler test_exceptions test_threads test_topology test_pickle "
+            "test_p2p_buf test_p2p_obj test_p2p_buf_matched test_p2p_obj_matched test_p2p_buf_part test_cco_buf "
+            "test_cco_obj test_cco_vec test_cco_nb_buf test_cco_nb_vec test_cco_ngh_buf test_cco_ngh_obj "
+            "test_cco_pr_buf test_cco_pr_vec test_cco_buf_inter test_rma test_status test_request "
+            "test_errhandler test_exceptions test_threads test_comm_topo test_pickle "
             "test_msgspec",
             _MPI4PY,
             mpi,

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "watch/mpi/unwinding.hpp"
+
 namespace byteways::watch::mpi {
 namespace {
 
@@ -145,6 +147,7 @@ bool is_of_library(const void* address) noexcept {
 
 void find_library(const void* caller) noexcept {
   if (abi() != nullptr) return;
+  find_unwinding();
   void* const finalize = function("PMPI_Finalize", caller);
   Dl_info library{};
   if (finalize == nullptr || dladdr(finalize, &library) == 0 || library.dli_fname == nullptr) return;

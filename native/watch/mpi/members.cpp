@@ -2,14 +2,12 @@
 #include "watch/mpi/members.hpp"
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <mutex>
 #include <new>
 #include <numeric>
-#include <shared_mutex>
-#include <unordered_map>
 
+#include "watch/mpi/list.hpp"
 #include "watch/snapshot.hpp"
 
 namespace byteways::watch::mpi {
@@ -23,7 +21,8 @@ bool good(int error) noexcept {
   return error == 0;
 }
 
-// Of handles of one kind: communicators, or windows.
+// Of handles of one kind: communicators, or windows. Without locks, which a thread could hold while another
+// one forks; what is remembered stays where it is, and a place is used again when its handle was freed.
 class Known {
  public:
   // Each thread remembers the last one: most programs use one communicator for long.
@@ -33,64 +32,88 @@ class Known {
     const Members* members = nullptr;
   };
 
+  // Null: there was no memory.
   template <class Find>
-  const Members& of(Handle handle, Last& last, Find find) {
+  const Members* of(Handle handle, Last& last, Find find) {
     const std::uint64_t forgotten = forgotten_.load(std::memory_order_acquire);
     if (last.members == nullptr || last.handle != handle || last.forgotten != forgotten)
-      last = {handle, forgotten, &found(handle, find)};
-    return *last.members;
+      last = {handle, forgotten, found(handle, find)};
+    return last.members;
   }
-  const Members* known(Handle handle) {
-    const std::shared_lock reading(lock_);
-    const auto found = known_.find(handle);
-    return found == known_.end() ? nullptr : found->second.get();
+  const Members* known(Handle handle) const {
+    for (const Place* place = first_.load(std::memory_order_acquire); place != nullptr; place = place->next)
+      if (place->handle.load(std::memory_order_acquire) == handle) return &place->members;
+    return nullptr;
   }
   void forget(Handle handle) {
-    const std::unique_lock writing(lock_);
-    known_.erase(handle);
+    for (Place* place = first_.load(std::memory_order_acquire); place != nullptr; place = place->next) {
+      Handle had = handle;
+      if (place->handle.compare_exchange_strong(had, kNone)) place->taken.store(false);
+    }
     forgotten_.fetch_add(1, std::memory_order_release);
   }
 
  private:
+  static constexpr Handle kNone = ~Handle{0};
+  struct Place {
+    std::atomic<Handle> handle{kNone};  // what it is about, once its members are complete
+    std::atomic<bool> taken{true};
+    Members members;
+    Place* next = nullptr;
+  };
+
   template <class Find>
-  const Members& found(Handle handle, Find find) {
-    if (const Members* const members = known(handle)) return *members;
-    auto made = std::make_unique<Members>(find(handle));
-    const std::unique_lock writing(lock_);
-    return *known_.emplace(handle, std::move(made)).first->second;
+  const Members* found(Handle handle, Find find) {
+    if (const Members* const members = known(handle)) return members;
+    const Members made = find(handle);
+    Place* const place = free_place();
+    if (place == nullptr) {
+      std::free(made.in_world);
+      return nullptr;
+    }
+    std::free(place->members.in_world);
+    place->members = made;
+    place->handle.store(handle, std::memory_order_release);
+    return &place->members;
+  }
+  Place* free_place() {
+    for (Place* place = first_.load(std::memory_order_acquire); place != nullptr; place = place->next)
+      if (!place->taken.load(std::memory_order_relaxed) && !place->taken.exchange(true)) return place;
+    void* const memory = std::malloc(sizeof(Place));
+    if (memory == nullptr) return nullptr;
+    Place* const place = new (memory) Place;
+    place->next = first_.load();
+    while (!first_.compare_exchange_weak(place->next, place)) {
+    }
+    return place;
   }
 
-  std::shared_mutex lock_;
+  std::atomic<Place*> first_{nullptr};
   std::atomic<std::uint64_t> forgotten_{0};
-  std::unordered_map<Handle, std::unique_ptr<Members>> known_;
 };
 
-// Never destroyed: calls may come at the very end of a process. Null: there was no memory.
-Known* comms() noexcept {
-  static Known* const known = new (std::nothrow) Known;
-  return known;
-}
+constinit Known comms, windows;
 
-Known* windows() noexcept {
-  static Known* const known = new (std::nothrow) Known;
-  return known;
-}
-
-std::vector<int> in_world(Handle group) {
+void find_in_world(Handle group, Members& members) {
   static Function<int(Handle, int*)> size("PMPI_Group_size");
   static Function<int(Handle, Handle*)> group_of("PMPI_Comm_group");
   static Function<int(Handle, int, const int*, Handle, int*)> translate("PMPI_Group_translate_ranks");
   static Function<int(Handle*)> free_group("PMPI_Group_free");
   int count = 0;
   Handle world = 0;
-  if (!good(size(nullptr, group, &count)) || !good(group_of(nullptr, abi()->world, &world))) return {};
-  std::vector<int> ranks(static_cast<std::size_t>(count)), found(ranks.size(), -1);
-  std::iota(ranks.begin(), ranks.end(), 0);
-  if (!good(translate(nullptr, group, count, ranks.data(), world, found.data()))) found.clear();
+  if (!good(size(nullptr, group, &count)) || !good(group_of(nullptr, abi()->world, &world))) return;
+  const auto length = static_cast<std::size_t>(count);
+  List<int> ranks = list_of<int>(length), found = list_of<int>(length);
+  const bool has_memory = ranks != nullptr && found != nullptr;
+  if (has_memory) std::iota(ranks.get(), ranks.get() + length, 0);
+  if (!has_memory) note_missing();
+  if (has_memory && good(translate(nullptr, group, count, ranks.get(), world, found.get()))) {
+    for (std::size_t at = 0; at < length; ++at)
+      if (found[at] < 0) found[at] = -1;  // MPI_UNDEFINED: of another world
+    members.in_world = found.release();
+    members.known_in_world = length;
+  }
   good(free_group(nullptr, &world));
-  for (int& rank : found)
-    if (rank < 0) rank = -1;  // MPI_UNDEFINED: of another world
-  return found;
 }
 
 // Numbers of neighbours; 0 without a topology.
@@ -132,7 +155,7 @@ Members members_of_comm(Handle comm) {
   }
   Handle group = 0;
   if (has_world() && good((between != 0 ? remote_group : group_of)(nullptr, comm, &group))) {
-    found.in_world = in_world(group);
+    find_in_world(group, found);
     good(free_group(nullptr, &group));
   }
   return found;
@@ -148,17 +171,14 @@ Members members_of_win(Handle window) {
   good(size(nullptr, group, &found.count));
   found.own_count = found.count;
   good(rank(nullptr, group, &found.own));
-  if (has_world()) found.in_world = in_world(group);
+  if (has_world()) find_in_world(group, found);
   good(free_group(nullptr, &group));
   return found;
 }
 
 template <class Find>
-const Members& remembered(Known* known, Known::Last& last, Handle handle, Find find) noexcept {
-  try {
-    if (known != nullptr) return known->of(comparable(handle), last, find);
-  } catch (const std::bad_alloc&) {  // the end of a thread (pthread_cancel) passes on
-  }
+const Members& remembered(Known& known, Known::Last& last, Handle handle, Find find) noexcept {
+  if (const Members* const members = known.of(comparable(handle), last, find)) return *members;
   note_missing();
   return kNobody;
 }
@@ -177,22 +197,18 @@ bool has_world() noexcept {
 
 const Members& members_of(Handle comm) noexcept {
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Known::Last last;
-  return remembered(comms(), last, comm, members_of_comm);
+  return remembered(comms, last, comm, members_of_comm);
 }
 const Members& members_known_of(Handle comm) noexcept {
-  const Members* const known = comms() == nullptr ? nullptr : comms()->known(comparable(comm));
+  const Members* const known = comms.known(comparable(comm));
   return known == nullptr ? kNobody : *known;
 }
 const Members& members_of_window(Handle window) noexcept {
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Known::Last last;
-  return remembered(windows(), last, window, members_of_win);
+  return remembered(windows, last, window, members_of_win);
 }
-void forget(Handle comm) noexcept {
-  if (Known* const known = comms()) known->forget(comparable(comm));
-}
-void forget_window(Handle window) noexcept {
-  if (Known* const known = windows()) known->forget(comparable(window));
-}
+void forget(Handle comm) noexcept { comms.forget(comparable(comm)); }
+void forget_window(Handle window) noexcept { windows.forget(comparable(window)); }
 
 std::int64_t type_bytes(Handle type) noexcept {
   static Function<int(Handle, int*)> size("PMPI_Type_size");

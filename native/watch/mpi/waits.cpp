@@ -1,8 +1,5 @@
 // Entries that wait for requests and messages, or ask for them. Of a receive that has ended the status says
 // what arrived; where the program takes no statuses, the library writes them into ours.
-#include <memory>
-#include <new>
-
 #include "watch/mpi/entry.hpp"
 
 using namespace byteways::watch::mpi;  // NOLINT: entries are names of MPI, in no namespace
@@ -15,13 +12,13 @@ class Room {
  public:
   Element* of(std::size_t length) noexcept {
     if (length <= kUsual) return usual_;
-    many_.reset(new (std::nothrow) Element[length]);
+    many_ = list_of<Element>(length);
     return many_.get();
   }
 
  private:
   Element usual_[kUsual];
-  std::unique_ptr<Element[]> many_;
+  List<Element> many_;
 };
 
 constexpr Detail kDetails[] = {Detail::kMessages, Detail::kCollectives, Detail::kOneSided, Detail::kUnknown};
