@@ -309,8 +309,8 @@ PROGRAMS: tuple[Program, ...] = (
     *(
         Program(
             f"scalapack {name}, {mpi}",
-            f"for file in LU QR; do sed {_FEWER} /usr/lib/x86_64-linux-gnu/scalapack/{mpi}-tests/$file.dat >$file.dat; "
-            "done; " + ranks(mpi, 2, f"/usr/lib/x86_64-linux-gnu/scalapack/{mpi}-tests/{name}"),
+            f"for file in LU QR; do sed {_FEWER} /usr/lib/x86_64-linux-gnu/scalapack/{mpi}-tests/$file.dat "
+            ">$file.dat; done; " + ranks(mpi, 2, f"/usr/lib/x86_64-linux-gnu/scalapack/{mpi}-tests/{name}"),
             mpi=mpi,
             needs=(f"/usr/lib/x86_64-linux-gnu/scalapack/{mpi}-tests/{name}",),
             vary=((r" *\d+\.\d+(E[-+]\d+)?", " #"),),
@@ -339,10 +339,10 @@ PROGRAMS: tuple[Program, ...] = (
         Program(
             f"mpi4py's tests, {mpi}, {number}",
             f"cd $BUILD && {ranks(mpi, number, 'venv/bin/python test/main.py -q')} "
-            "test_p2p_buf test_p2p_obj test_p2p_buf_matched test_p2p_obj_matched test_p2p_buf_part test_cco_buf "
-            "test_cco_obj test_cco_vec test_cco_nb_buf test_cco_nb_vec test_cco_ngh_buf test_cco_ngh_obj "
-            "test_cco_pr_buf test_cco_pr_vec test_cco_buf_inter test_rma test_status test_request "
-            "test_errhandler test_exceptions test_threads test_comm_topo test_pickle "
+            "test_p2p_buf test_p2p_obj test_p2p_buf_matched test_p2p_obj_matched test_p2p_buf_part "
+            "test_cco_buf test_cco_obj test_cco_vec test_cco_nb_buf test_cco_nb_vec test_cco_ngh_buf "
+            "test_cco_ngh_obj test_cco_pr_buf test_cco_pr_vec test_cco_buf_inter test_rma test_status "
+            "test_request test_errhandler test_exceptions test_threads test_comm_topo test_pickle "
             "test_msgspec",
             _MPI4PY,
             mpi,
