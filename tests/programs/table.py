@@ -117,6 +117,9 @@ _HPCC = Build(
 )
 #: Of ScaLAPACK's tests those for two ranks, and of each list of blocks the first; each has hundreds of rows.
 _FEWER = "-e '/process grids/s/^4/2/' -e '/umber of \\(NB\\|NRHS\\|blocking\\)/s/^[34]/1/'"
+#: PDLACON compares a number of its stack that it has never set: which exception that raises depends on what called
+#: functions left there.
+_UNINITIALISED = (r"^Note: The following floating-point exceptions are signalling:.*\n?", "")
 #: IMB prints a table: sizes and repetitions are given, times are measured.
 _IMB = (
     (r"^( +\d+ +\d+) .*$", r"\1"),
@@ -313,7 +316,7 @@ PROGRAMS: tuple[Program, ...] = (
             ">$file.dat; done; " + ranks(mpi, 2, f"/usr/lib/x86_64-linux-gnu/scalapack/{mpi}-tests/{name}"),
             mpi=mpi,
             needs=(f"/usr/lib/x86_64-linux-gnu/scalapack/{mpi}-tests/{name}",),
-            vary=((r" *\d+\.\d+(E[-+]\d+)?", " #"),),
+            vary=((r" *\d+\.\d+(E[-+]\d+)?", " #"), _UNINITIALISED),
             limit_s=300,
         )
         for mpi in _BOTH
