@@ -42,8 +42,8 @@ LIMIT_S = 10.0
 #: Tests that measure time, or need hundreds of MB.
 LEFT_OUT = re.compile(r"large|huge|big|manyrma|lock_contention|.*_perf")
 
-#: With other compilers than MPICH's own: calls of one routine with arguments of different types, and names of MPI-1,
-#: which Open MPI's header refuses although its library has them.
+#: With other compilers than MPICH's own: calls of one routine with arguments of different types, and names
+#: of MPI-1, which Open MPI's header refuses although its library has them.
 _OPTIONS = (
     " \\\n  FFLAGS=-fallow-argument-mismatch FCFLAGS=-fallow-argument-mismatch"
     ' CPPFLAGS="-DOMPI_OMIT_MPI1_COMPAT_DECLS=0 -DOMPI_REMOVED_USE_STATIC_ASSERT=0 -include $PWD/removed.h"'

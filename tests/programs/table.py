@@ -117,8 +117,8 @@ _HPCC = Build(
 )
 #: Of ScaLAPACK's tests those for two ranks, and of each list of blocks the first; each has hundreds of rows.
 _FEWER = "-e '/process grids/s/^4/2/' -e '/umber of \\(NB\\|NRHS\\|blocking\\)/s/^[34]/1/'"
-#: PDLACON compares a number of its stack that it has never set: which exception that raises depends on what called
-#: functions left there.
+#: PDLACON compares a number of its stack that it has never set: which exception that raises depends on what
+#: functions that were called left there.
 _UNINITIALISED = (r"^Note: The following floating-point exceptions are signalling:.*\n?", "")
 #: IMB prints a table: sizes and repetitions are given, times are measured.
 _IMB = (
