@@ -357,7 +357,7 @@ FUNCTION(Precv_init, (void* data, int parts, MPI_Count count, MPI_Datatype type,
 FUNCTION(Pready, (int part, MPI_Request request), DONE((part, request), add(called, 0);))
 FUNCTION(Pready_range, (int first, int last, MPI_Request request), DONE((first, last, request),
          add(called, 0);))
-#ifdef OMPI_MAJOR_VERSION
+#if defined(OMPI_MAJOR_VERSION) || MPICH_NUMVERSION < 40100000
 #define PARTS int
 #else
 #define PARTS const int

@@ -99,6 +99,9 @@ _MPI4PY = Build(
     tar --extract --file mpi4py-*.tar.gz --strip-components=1 --wildcards '*/test/*' '*/demo/*'
     """,
 )
+#: Of functions of MPI 4, which Debian's Open MPI does not have. mpi4py asks for them by weak symbols, which
+#: the layer of a watch has (docs/guides/watch.md): alone their tests are skipped, beneath it they fail.
+_MPI_4 = {"mpich": "test_p2p_buf_part test_cco_pr_buf test_cco_pr_vec", "openmpi": ""}
 #: Intel's MPI and its benchmarks. Over shared memory it needs no library of a network.
 _INTEL = Build(
     "intel",
@@ -289,7 +292,8 @@ PROGRAMS: tuple[Program, ...] = (
         _HPCC,
         "openmpi",
         needs=("hpcc",),
-        vary=((_NUMBER, "#"),),
+        # A line of processor time is left out where there was none.
+        vary=((r"^CPU .*\n", ""), (_NUMBER, "#")),
         limit_s=300,
     ),
     *(
@@ -342,16 +346,15 @@ PROGRAMS: tuple[Program, ...] = (
         Program(
             f"mpi4py's tests, {mpi}, {number}",
             f"cd $BUILD && {ranks(mpi, number, 'venv/bin/python test/main.py -q')} "
-            "test_p2p_buf test_p2p_obj test_p2p_buf_matched test_p2p_obj_matched test_p2p_buf_part "
-            "test_cco_buf test_cco_obj test_cco_vec test_cco_nb_buf test_cco_nb_vec test_cco_ngh_buf "
-            "test_cco_ngh_obj test_cco_pr_buf test_cco_pr_vec test_cco_buf_inter test_rma test_status "
-            "test_request test_errhandler test_exceptions test_threads test_comm_topo test_pickle "
-            "test_msgspec",
+            "test_p2p_buf test_p2p_obj test_p2p_buf_matched test_p2p_obj_matched test_cco_buf test_cco_obj "
+            "test_cco_vec test_cco_nb_buf test_cco_nb_vec test_cco_ngh_buf test_cco_ngh_obj "
+            "test_cco_buf_inter test_rma test_status test_request test_errhandler test_exceptions "
+            f"test_threads test_comm_topo test_pickle test_msgspec {_MPI_4[mpi]}",
             _MPI4PY,
             mpi,
             any_order=True,
             errors=False,
-            limit_s=300,
+            limit_s=900,
             environment={"MPI4PY_MPIABI": mpi, "LD_LIBRARY_PATH": "$BUILD/lib"},
         )
         for mpi in _BOTH

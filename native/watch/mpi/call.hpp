@@ -46,10 +46,12 @@ class Entry<int(Arguments...)> {
     if (remembered_.pointer == nullptr)
       remembered_.pointer = reinterpret_cast<int (*)(Arguments...)>(function(name_, caller));
     if (remembered_.pointer != nullptr) return remembered_.pointer(arguments...);
-    if constexpr ((kIsLarge<Arguments> || ...))
+    if constexpr ((kIsLarge<Arguments> || ...)) {
       return call_narrowed(name_, lists, caller, arguments...);
-    else
-      return kNoFunction;
+    } else {
+      find_library(caller);
+      return no_function();
+    }
   }
 
  private:

@@ -77,8 +77,8 @@ int call_narrowed(const char* large_name, MakeLists lists, const void* caller, A
   char small[64]{};
   name.copy(small, sizeof small - 1);
   const auto pointer = reinterpret_cast<Pointer>(function(small, caller));
-  if (pointer == nullptr) return kNoFunction;
   find_library(caller);
+  if (pointer == nullptr) return no_function();
   const bool stays = name.find("MPI_I") != name.npos || name.ends_with("_init");
   Narrowing narrow(lists(), stays);
   const std::tuple<Narrowed<Arguments>...> narrowed{narrow(arguments)...};  // braces: from left to right
