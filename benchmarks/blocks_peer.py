@@ -24,13 +24,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from byteways.copying.native_library import LIBRARY
-from byteways.explain.best.copy_plan import CopyPlan, copy_plan
-from byteways.explain.results.index import Index
-from byteways.explain.results.repeatability import student
+from byteways.answers.best.copy_plan import CopyPlan, copy_plan
+from byteways.answers.results.index import Index
+from byteways.answers.results.repeatability import student
+from byteways.base.units import format_size
+from byteways.ext.copy.native_library import LIBRARY
+from byteways.measuring.shared.simulator import native_folder
 from byteways.record.run_folder import RunFolder
-from byteways.run.shared.simulator import native_folder
-from byteways.units import format_size
 
 SOURCE = Path(__file__).parent / "peers" / "blocks.cu"
 #: Between the sizes and counts of suite `blocks`.

@@ -16,8 +16,8 @@ import sys
 from collections import defaultdict
 
 from byteways import _core
-from byteways.run.shared.library_paths import library_directories
-from byteways.units import format_size
+from byteways.base.units import format_size
+from byteways.measuring.shared.library_paths import library_directories
 from peer_runs import pairs_of, ratio_text
 
 ON_CPU = ("load", "store", "memcpy")

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from byteways.plan.interfaces import DIRECT_COLLECTIVES
+from byteways.cases.interfaces import DIRECT_COLLECTIVES
 from peer_runs import Key, environment, find_launcher, in_turns, own_records, pairs_of
 
 SIZES = ("8B", "1KiB", "4KiB", "64KiB", "1MiB", "16MiB", "64MiB", "256MiB")

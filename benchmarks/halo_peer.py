@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from byteways.plan.applications import tile_of
+from byteways.cases.applications import tile_of
 from loop_peer import application, compare
 
 

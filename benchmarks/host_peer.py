@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from byteways.units import format_size
+from byteways.base.units import format_size
 from peer_runs import pairs_of, ratio_of
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from byteways import _core
-from byteways.run.shared.library_paths import library_directories
-from byteways.units import format_size
+from byteways.base.units import format_size
+from byteways.measuring.shared.library_paths import library_directories
 
 SOURCE = Path(__file__).parent / "peers" / "kernels.cu"
 LIBRARY = "kernels.so"

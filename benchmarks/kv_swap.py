@@ -35,7 +35,7 @@ from typing import Any
 import torch
 
 import byteways
-from byteways.copying.plans import plan_of
+from byteways.ext.copy.plans import plan_of
 from peer_runs import interval_of_median, ratio_text
 
 #: Elements as large as those of bfloat16, of which every pattern equals itself.

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from byteways.run.shared.mpi_wheels import wheels_found
+from byteways.measuring.shared.mpi_wheels import wheels_found
 from peer_runs import Key, environment, find_launcher, launched, lines_of, pairs_of
 
 PEERS = Path(__file__).parent / "peers"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from byteways.plan.applications import MOST_NEIGHBOURS, PARTICLE_BYTES, leaving
-from byteways.plan.options import MESSAGE_BYTES
+from byteways.cases.applications import MOST_NEIGHBOURS, PARTICLE_BYTES, leaving
+from byteways.cases.options import MESSAGE_BYTES
 
 #: Then the first one again.
 TRIPS = 4

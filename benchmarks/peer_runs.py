@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from byteways.explain.results.repeatability import student
+from byteways.answers.results.repeatability import student
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 

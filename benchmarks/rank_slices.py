@@ -15,11 +15,11 @@ import statistics
 from collections.abc import Callable
 from itertools import islice
 
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.interfaces import APPLICATIONS
-from byteways.run.shared.mpi_library import open_mpi
-from byteways.run.shared.request import CaseRequest
-from byteways.run.work.rank_measuring import RankMeasurer
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.interfaces import APPLICATIONS
+from byteways.measuring.shared.mpi_library import open_mpi
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.work.rank_measuring import RankMeasurer
 from particle_trips import TRIPS
 
 #: Batches that a slice may have at most.

@@ -18,9 +18,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from byteways.run.conduct.conductor import Conductor
-from byteways.run.conduct.journal import Journal
-from byteways.run.conduct.process import WorkerProcess
+from byteways.measuring.conduct.conductor import Conductor
+from byteways.measuring.conduct.journal import Journal
+from byteways.measuring.conduct.process import WorkerProcess
 
 
 def process_s(*arguments: str) -> float:
@@ -56,10 +56,10 @@ class Bystander:
 
 def conducting(folder: Path) -> tuple[float, float]:
     """Conducts the quick suite; shares of wall time: conductor with journal, and journal."""
+    from byteways.machine import discover
+    from byteways.measuring.conduct.probe import probe_with
     from byteways.plan.planner import make_plan
     from byteways.plan.suite import load
-    from byteways.run.conduct.probe import probe_with
-    from byteways.topology import discover
 
     worker = WorkerProcess(folder / "log")
     probed = probe_with(worker)

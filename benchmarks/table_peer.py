@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from byteways import _core
-from byteways.run.shared.library_paths import library_directories
+from byteways.measuring.shared.library_paths import library_directories
 
 SIZE = 128 << 20
 BATCH = 8

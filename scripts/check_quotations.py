@@ -1,8 +1,8 @@
 """Checks that every quotation of a study stands word by word in its source, and notes where.
 
 The sources are texts of the published works, which are not part of this repository. What was found is kept in
-src/byteways/studies/quotations.csv, by the digest of the quotation: a quotation that is changed, or new, is
-missing there until it was checked again (tests/unit/test_quotations.py).
+src/byteways/ext/studies/published/quotations.csv, by the digest of the quotation: a quotation that is changed, or new, is
+missing there until it was checked again (tests/unit/house/test_quotations.py).
 
     python scripts/check_quotations.py FOLDER   # with the texts, as .txt files
 """
@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from byteways.studies import names
-from byteways.studies.claim_file import bare, digest
-from byteways.studies.reading import load
-from byteways.studies.study import Study
+from byteways.ext.studies.published import names
+from byteways.ext.studies.published.claim_file import bare, digest
+from byteways.ext.studies.published.reading import load
+from byteways.ext.studies.published.study import Study
 
 LIST = Path(__file__).resolve().parents[1] / "src" / "byteways" / "studies" / "quotations.csv"
 #: Captions of figures, tables and their parts.

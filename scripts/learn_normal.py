@@ -21,20 +21,20 @@ from statistics import median
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "validation")]
 
-from byteways.explain.checks.learning import learned  # noqa: E402
-from byteways.explain.checks.normal import NORMAL_FILE, Normal, NormalSetting, ReferenceMachine, Sample  # noqa: E402
-from byteways.explain.results.index import Index  # noqa: E402
-from byteways.explain.two_runs.setting import family_of, setting_of  # noqa: E402
-from byteways.imported.cases import cases_of, transfer  # noqa: E402
-from byteways.plan.case import PlannedCase  # noqa: E402
+from byteways.answers.results.index import Index  # noqa: E402
+from byteways.cases.case import PlannedCase  # noqa: E402
+from byteways.ext.audit.imported.cases import cases_of, transfer  # noqa: E402
+from byteways.ext.studies.published.values import LARGEST  # noqa: E402
+from byteways.machine.model import Topology  # noqa: E402
+from byteways.machine.nominal import NOMINAL_MACHINES, nominal_topology  # noqa: E402
+from byteways.measuring.conduct.recording import record_without_values  # noqa: E402
+from byteways.models.library import load as load_model  # noqa: E402
+from byteways.models.topology import topology_of  # noqa: E402
 from byteways.record.record import Record  # noqa: E402
 from byteways.record.run_folder import RunFolder  # noqa: E402
-from byteways.run.conduct.recording import record_without_values  # noqa: E402
-from byteways.simulate.library import load as load_model  # noqa: E402
-from byteways.simulate.topology import topology_of  # noqa: E402
-from byteways.studies.values import LARGEST  # noqa: E402
-from byteways.topology.model import Topology  # noqa: E402
-from byteways.topology.nominal import NOMINAL_MACHINES, nominal_topology  # noqa: E402
+from byteways.verdicts.checks.learning import learned  # noqa: E402
+from byteways.verdicts.checks.normal import NORMAL_FILE, Normal, NormalSetting, ReferenceMachine, Sample  # noqa: E402
+from byteways.verdicts.two_runs.setting import family_of, setting_of  # noqa: E402
 from published_values import (  # type: ignore[import-not-found]  # noqa: E402
     COUNTS,
     PublishedValue,
@@ -46,7 +46,7 @@ from published_values import (  # type: ignore[import-not-found]  # noqa: E402
 )
 from unpack_examples import EXAMPLES, fleet, unpack  # noqa: E402
 
-PLACE = ROOT / "src/byteways/explain/checks" / NORMAL_FILE
+PLACE = ROOT / "src/byteways/verdicts/checks" / NORMAL_FILE
 LEAST_BYTES = {"copy": 16 * 2**20, "kernel": 16 * 2**20, "xccl": 2**20}
 
 

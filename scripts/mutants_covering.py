@@ -27,7 +27,7 @@ TESTS_S = 20.0
 #: Files of tests that are run first.
 FOREMOST = 6
 #: Files of tests that compare whole texts: run whatever else covers a line.
-TEXTS = ("tests/unit/test_said_of_runs.py", "tests/cli/test_records_of_models.py")
+TEXTS = ("tests/unit/house/test_said_of_runs.py", "tests/cli/test_records_of_models.py")
 #: Tests that cover these folders. Native tests measure, which takes longer and says little of Python.
 TESTS = ("tests/unit", "tests/report", "tests/cli", "tests/faults", "tests/mpi")
 #: What is copied, so that a mutant is seen nowhere else. All else is linked.

@@ -3,7 +3,7 @@
     python scripts/slim_ucx_wheel.py libucx_cu13-1.22.0-py3-none-….whl FOLDER
 
 The wheels libucx-cu13 and libucx-cu12 have 43 MB. Ranks need 7 of them: the libraries, each once, the
-modules of CUDA and of shared memory (src/byteways/run/shared/mpi_wheels.py), and the CUDA runtime, without
+modules of CUDA and of shared memory (src/byteways/measuring/shared/mpi_wheels.py), and the CUDA runtime, without
 which UCX does not see that memory is freed. pip installs the new wheel like
 the other one, and prefers it because of its build number.
 """

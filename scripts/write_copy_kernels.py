@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from byteways.run.shared.library_paths import library_directories
+from byteways.measuring.shared.library_paths import library_directories
 
 NATIVE = Path(__file__).parents[1] / "native"
 

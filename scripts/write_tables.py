@@ -1,7 +1,7 @@
 """Writes what the documentation has from the code: tables of settings, commands and others, and the schemas.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`. Run it after changing one of them;
-tests/unit/test_docs.py fails while a page and the code differ.
+tests/unit/house/test_docs.py fails while a page and the code differ.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from typing import Any, get_args, get_type_hints
 
 from typer.models import ArgumentInfo
 
-from byteways import aliases, settings
+from byteways.base import aliases, settings
+from byteways.base.errors import BytewaysError
+from byteways.base.units import format_size
+from byteways.cases.interfaces import INTERFACES, OF_ALL, OPTIONS
+from byteways.cases.kv_cache import SHAPES, cache_blocks
+from byteways.cases.reasons import MEANINGS
+from byteways.cli import schema
 from byteways.cli.frame import VERBS, function_of
-from byteways.errors import BytewaysError
-from byteways.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS
+from byteways.ext.audit.imported.formats import DOCUMENT_FORMATS, TEXT_FORMATS
+from byteways.ext.watch.traces.formats import TRACE_FORMATS
+from byteways.machine.facts import FACTS
 from byteways.plan import suite
 from byteways.plan.filter_keys import CASE_FIELDS, KEYS
-from byteways.plan.interfaces import INTERFACES, OF_ALL, OPTIONS
-from byteways.plan.kv_cache import SHAPES, cache_blocks
 from byteways.plan.legality import RULES
-from byteways.plan.reasons import MEANINGS
 from byteways.plan.variables import accepted_variables, words_of_code
-from byteways.record import schema
 from byteways.record.columns import COLUMNS
 from byteways.record.warnings import ADVICE
-from byteways.topology.facts import FACTS
-from byteways.units import format_size
-from byteways.watch.traces.formats import TRACE_FORMATS
 from error_messages import error_messages
 from rooms import CORE, ROOMS, Room, lines_of
 

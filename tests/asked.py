@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from byteways.plan.case import Case
-from byteways.run.shared.request import CaseRequest
+from byteways.cases.case import Case
+from byteways.measuring.shared.request import CaseRequest
 
 
 def asked(case: Case, **fields: Any) -> CaseRequest:

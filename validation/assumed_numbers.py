@@ -26,19 +26,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from byteways.plan.case import Case, PlannedCase
-from byteways.plan.options import RANK_ORDER
+from byteways.cases.case import Case, PlannedCase
+from byteways.cases.options import RANK_ORDER
+from byteways.measuring.conduct.dry_run import dry_plan
+from byteways.measuring.conduct.simulation import Simulation
+from byteways.measuring.shared.launchers import job_for
+from byteways.measuring.shared.options import RunOptions
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.models import MachineModel, load, names, sheet
+from byteways.models.basis import CHANGE, MOVED, numbers_behind, rests_on
+from byteways.models.model import ASSUMED_SOURCE, FITTED_SOURCE, FactValue, SourcedValue
 from byteways.plan.ranks import BY_DEVICE
 from byteways.plan.suite import load as load_suite
-from byteways.run.conduct.dry_run import dry_plan
-from byteways.run.conduct.simulation import Simulation
-from byteways.run.shared.launchers import job_for
-from byteways.run.shared.options import RunOptions
-from byteways.run.shared.request import CaseRequest
-from byteways.run.shared.simulator import simulator_path
-from byteways.simulate import MachineModel, load, names, sheet
-from byteways.simulate.basis import CHANGE, MOVED, numbers_behind, rests_on
-from byteways.simulate.model import ASSUMED_SOURCE, FITTED_SOURCE, FactValue, SourcedValue
 
 SUITE = Path(__file__).with_suffix(".toml")
 #: Keys and tables that no time follows from: the noise is set to 0, and discovery alone reads the others.
@@ -183,9 +183,9 @@ def only_assumed(model: MachineModel, key: str) -> MachineModel:
 
 def measured(machine: str, requests: Sequence[CaseRequest]) -> list[float | None]:
     """Median times in ns on the machine of a sheet, as a worker measures them."""
-    from byteways.run.work.answer import guarded
-    from byteways.run.work.measuring import NativeMeasurer
-    from byteways.run.work.simulated_ranks import SimulatedRanks
+    from byteways.measuring.work.answer import guarded
+    from byteways.measuring.work.measuring import NativeMeasurer
+    from byteways.measuring.work.simulated_ranks import SimulatedRanks
 
     ranks = SimulatedRanks(simulator_path(), machine)
     times = [_median(guarded(partial(ranks.measure, one)).outcome) for one in requests if one.case.ranks]

@@ -23,21 +23,21 @@ from pathlib import Path
 
 from audit_plants import Plant, plants
 from audit_texts import texts_of
-from byteways.explain.audit.audit import ReadFile, audited
-from byteways.explain.audit.machine import machines_of
-from byteways.explain.audit.verdict import HIGH_NUMBER, IMPOSSIBLE_NUMBER, LOW_NUMBER, AuditedValue
-from byteways.explain.checks.normal import Normal, read_normal
-from byteways.imported.reader import Found
-from byteways.imported.scan import scan_text
-from byteways.imported.value import ForeignValue, Hints, Operation, Unit
-from byteways.plan.case import Case
-from byteways.plan.interfaces import COLLECTIVES, counts_as_stream
+from byteways.cases.case import Case
+from byteways.cases.interfaces import COLLECTIVES, counts_as_stream
+from byteways.ext.audit.imported.reader import Found
+from byteways.ext.audit.imported.scan import scan_text
+from byteways.ext.audit.imported.value import ForeignValue, Hints, Operation, Unit
+from byteways.ext.audit.judging.audit import ReadFile, audited
+from byteways.ext.audit.judging.machine import machines_of
+from byteways.ext.audit.judging.verdict import HIGH_NUMBER, IMPOSSIBLE_NUMBER, LOW_NUMBER, AuditedValue
+from byteways.machine.model import Topology
+from byteways.machine.nominal import NOMINAL_MACHINES, nominal_topology
+from byteways.models.library import load as load_model
+from byteways.models.topology import topology_of
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
-from byteways.simulate.library import load as load_model
-from byteways.simulate.topology import topology_of
-from byteways.topology.model import Topology
-from byteways.topology.nominal import NOMINAL_MACHINES, nominal_topology
+from byteways.verdicts.checks.normal import Normal, read_normal
 from published_values import foreign, load, machines, references
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))

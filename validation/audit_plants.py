@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from byteways.explain.audit.expected import References
-from byteways.explain.checks.normal import Normal
-from byteways.imported.cases import cases_of
-from byteways.imported.value import ForeignValue, Operation, Unit
-from byteways.plan.collective_counts import bus_factor
-from byteways.simulate.library import load as load_model
-from byteways.simulate.topology import topology_of
-from byteways.topology.model import Topology
-from byteways.topology.nominal import NOMINAL_MACHINES, nominal_topology
+from byteways.cases.collective_counts import bus_factor
+from byteways.ext.audit.imported.cases import cases_of
+from byteways.ext.audit.imported.value import ForeignValue, Operation, Unit
+from byteways.ext.audit.judging.expected import References
+from byteways.machine.model import Topology
+from byteways.machine.nominal import NOMINAL_MACHINES, nominal_topology
+from byteways.models.library import load as load_model
+from byteways.models.topology import topology_of
+from byteways.verdicts.checks.normal import Normal
 
 GB_S, MB_S, MIB_S = Unit("GB/s"), Unit("MB/s"), Unit("MiB/s", "MB/s")
 GIB, MIB = 2**30, 2**20

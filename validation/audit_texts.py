@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from byteways.plan.case import Case
+from byteways.cases.case import Case
+from byteways.machine.model import Topology
 from byteways.record.record import Record
-from byteways.topology.model import Topology
 
 _NCCL_TESTS = {
     "allreduce": ("all_reduce_perf", "sum"),

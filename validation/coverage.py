@@ -7,7 +7,7 @@ Five tables, of the project's own functions alone (five minutes with 1,000 trial
 1. Series with a known median go through the stopping rule, the interval of the median and the warnings that
    every measurement goes through. Aims: the 95 % interval holds the median in 93 to 98 % of the trials, or at
    least 95 % of the misses come with a warning; at most 5 % of clean series are warned of.
-2. Runs of three rounds, each a series of its own, go through records and `byteways.explain`, as users get
+2. Runs of three rounds, each a series of its own, go through records and `byteways.questions`, as users get
    them. Aims: the repeatability interval holds the median and the result of the next run in 93 % and more, or
    95 % of the misses come with a warning in some round; of results without a warning it holds that of the
    next run in 90 % and more.

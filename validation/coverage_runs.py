@@ -1,6 +1,6 @@
 """Runs of three rounds, and what the analysis of byteways says of them: for coverage.py.
 
-Rounds become records, records a run, and `byteways.explain` judges it as it does a run from disk.
+Rounds become records, records a run, and `byteways.questions` judges it as it does a run from disk.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 
 from byteways import _core
-from byteways.explain.best.ranking import rank
-from byteways.explain.claims.compare import compare
-from byteways.explain.results.index import Index
-from byteways.explain.results.rounds import NORMAL_95
-from byteways.explain.results.summary import Result, group_by, pool
+from byteways.answers.best.ranking import rank
+from byteways.answers.claims.compare import compare
+from byteways.answers.results.index import Index
+from byteways.answers.results.rounds import NORMAL_95
+from byteways.answers.results.summary import Result, group_by, pool
+from byteways.machine.model import Topology
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
-from byteways.topology.model import Topology
 from coverage_series import Generator, Judged, Kind, judge, no_trace
 
 ROUNDS = 3

@@ -27,14 +27,14 @@ from typing import Any
 from msgspec import structs
 
 import byteways
-from byteways.explain.checks.check import Check, CheckQuestion, checked
-from byteways.explain.checks.verdict import FAIL, PASS
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import RecordedRun
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import RecordedRun
+from byteways.machine.model import Topology
+from byteways.models.library import names
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
-from byteways.simulate.library import names
-from byteways.topology.model import Topology
+from byteways.verdicts.checks.check import Check, CheckQuestion, checked
+from byteways.verdicts.checks.verdict import FAIL, PASS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 from unpack_examples import EXAMPLES, unpack

@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.machine.model import Capabilities
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import parse
 from byteways.record.run_folder import RunFolder
-from byteways.run.shared.options import RunOptions
-from byteways.topology.model import Capabilities
 
 #: Sweeps that are printed of a run.
 SWEEPS = 3

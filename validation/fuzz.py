@@ -34,9 +34,9 @@ from importlib import resources
 from pathlib import Path
 from random import Random
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.measuring.conduct.plan_file import read as read_plan
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.plan_file import read as read_plan
 from fuzz_damage import DAMAGE
 
 #: Of one case: processor time, so that a busy machine makes no finds, and time in all, for what waits.
@@ -104,22 +104,22 @@ def targets(work: Path) -> list[Target]:
         return [{"s.toml": entry.read_bytes()} for entry in sorted(files, key=lambda entry: entry.name)]
 
     def read_suite(folder: Path) -> None:
+        from byteways.machine.model import Capabilities
         from byteways.plan.planner import make_plan
         from byteways.plan.suite import load
-        from byteways.topology.model import Capabilities
 
         make_plan(load(str(folder / "s.toml")), run.topology, Capabilities.from_json(capabilities))
 
     def read_model(folder: Path) -> None:
-        from byteways.simulate import load, sheet
-        from byteways.simulate.topology import topology_of
+        from byteways.models import load, sheet
+        from byteways.models.topology import topology_of
 
         model = load(str(folder / "s.toml"))
         topology_of(model)
         sheet(model)
 
     def read_study(folder: Path) -> None:
-        from byteways.studies.reading import load
+        from byteways.ext.studies.published.reading import load
 
         load(str(folder))
 
@@ -129,13 +129,13 @@ def targets(work: Path) -> list[Target]:
         topology, _ = read(next(folder.iterdir()))
         blocks(topology)
 
-    from byteways.studies import names
-    from byteways.topology import machine_saver, nccl_xml_writer, saved_machine
+    from byteways.ext.studies.published import names
+    from byteways.machine import machine_saver, nccl_xml_writer, saved_machine
 
     studies = [
         {
             entry.name: entry.read_bytes()
-            for entry in (resources.files("byteways.studies") / name).iterdir()
+            for entry in (resources.files("byteways.ext.studies.published") / name).iterdir()
             if Path(entry.name).suffix in DAMAGE
         }
         for name in names()
@@ -148,8 +148,8 @@ def targets(work: Path) -> list[Target]:
     kept = ("run.json", "measurements.jsonl", "plan.jsonl", "samples.jsonl")
     shown = [{name: (run.path / name).read_bytes() for name in kept[:2]}]
     return [
-        Target("suite", shipped("byteways.suites"), read_suite),
-        Target("model", shipped("byteways.simulate"), read_model),
+        Target("suite", shipped("byteways.plan.suites"), read_suite),
+        Target("model", shipped("byteways.models"), read_model),
         Target(
             "study",
             [{n: c for n, c in one.items() if Path(n).suffix in DAMAGE} for one in studies],
@@ -213,9 +213,9 @@ def read_trace(folder: Path) -> None:
     """A trace of another profiler as `watch --import` reads it."""
     import msgspec
 
-    from byteways.watch.bins import Watched
-    from byteways.watch.traces.collecting import joined
-    from byteways.watch.traces.scan import watched_of_trace
+    from byteways.ext.watch.bins import Watched
+    from byteways.ext.watch.traces.collecting import joined
+    from byteways.ext.watch.traces.scan import watched_of_trace
 
     copies = [*folder.glob("*_memory_copy_trace.csv")]
     read = watched_of_trace(copies[0] if copies else next(folder.iterdir()))
@@ -224,10 +224,10 @@ def read_trace(folder: Path) -> None:
 
 def read_foreign(run: RunFolder, folder: Path) -> None:
     """An output of another program as `import` and `audit` read it."""
-    from byteways.explain.audit.audit import ReadFile, audited
-    from byteways.explain.checks.normal import read_normal
-    from byteways.imported.records import imported_records
-    from byteways.imported.scan import read_outputs
+    from byteways.ext.audit.imported.records import imported_records
+    from byteways.ext.audit.imported.scan import read_outputs
+    from byteways.ext.audit.judging.audit import ReadFile, audited
+    from byteways.verdicts.checks.normal import read_normal
 
     file = next(folder.iterdir())
     found = read_outputs(file)
@@ -241,11 +241,11 @@ def read_run(folder: Path) -> None:
     """A run folder as resume and export read it."""
     from io import StringIO
 
-    from byteways.explain.results.progress import damage
+    from byteways.answers.results.progress import damage
+    from byteways.measuring.conduct.simulation import recorded_simulation
+    from byteways.measuring.shared.options import RunOptions
     from byteways.plan.suite import parse
     from byteways.record.exporters import FORMATS
-    from byteways.run.conduct.simulation import recorded_simulation
-    from byteways.run.shared.options import RunOptions
 
     run = RunFolder(folder)
     damage(run)
@@ -274,10 +274,10 @@ def read_shown(folder: Path) -> None:
 
 def read_asked(healthy: RunFolder, folder: Path) -> None:
     """A run folder as `best`, `compare` and data frames read it."""
-    from byteways.explain.best.answers import answers
-    from byteways.explain.two_runs.comparison import compare_runs
-    from byteways.plan.question import question
+    from byteways.answers.best.answers import answers
+    from byteways.cases.question import question
     from byteways.record.frame import frame
+    from byteways.verdicts.two_runs.comparison import compare_runs
 
     run = RunFolder(folder)
     healthy.manifest["run_id"] = "of the healthy run"
@@ -290,15 +290,15 @@ def read_asked(healthy: RunFolder, folder: Path) -> None:
 
 def learned_of(run: RunFolder) -> bytes:
     """A small file of `check --learn`."""
-    from byteways.explain.checks.learning import learned
+    from byteways.verdicts.checks.learning import learned
 
     return learned([(run, "healthy")]).text().encode()
 
 
 def read_checked(healthy: RunFolder, folder: Path) -> None:
     """A run folder, a learned file and limits as `check` reads them, with every format of verdicts."""
-    from byteways.explain.checks.check import CheckQuestion, checked
     from byteways.report.verdicts import junit, prometheus, slurm
+    from byteways.verdicts.checks.check import CheckQuestion, checked
 
     run = RunFolder(folder)
     healthy.manifest["run_id"] = "of the healthy run"

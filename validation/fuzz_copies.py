@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from byteways.run.shared.simulator import simulator_path
+from byteways.measuring.shared.simulator import simulator_path
 from tests.native import copy_program as of
 from tests.native import simulated as toy
 from tests.native.copy_program import Program

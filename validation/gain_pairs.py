@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from byteways.watch.changes import changes_of
+from byteways.ext.watch.changes import changes_of
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "watch"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from byteways.simulate import MachineModel
+from byteways.models import MachineModel
 from published_values import FITTED, HELD_OUT
 
 if TYPE_CHECKING:

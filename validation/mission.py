@@ -90,7 +90,7 @@ class Program:
     @cached_property
     def first_models(self) -> dict[str, str]:
         """The first machine model of each study."""
-        from byteways.studies.reading import load
+        from byteways.ext.studies.published.reading import load
 
         return {source: load(source).models[0] for source in sources()}
 

@@ -25,10 +25,10 @@ from typing import Any
 import message_figures
 import own_run
 import published_values as published
-from byteways.plan.error_categories import ERROR_CATEGORIES, error_category
-from byteways.run.shared.simulator import simulator_path
-from byteways.simulate import MachineModel, load, sheet
-from byteways.units import format_bandwidth
+from byteways.base.units import format_bandwidth
+from byteways.cases.error_categories import ERROR_CATEGORIES, error_category
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.models import MachineModel, load, sheet
 from published_values import FITTED, HELD_OUT, PublishedValue
 from simulated_programs import BETWEEN_RANKS, figure, operation_of, simulate
 
@@ -78,7 +78,7 @@ class Figures:
     families: int
     family_median_error: float | None  # each family counts once, with its median
     family_p90_error: float | None
-    categories: dict[str, dict[str, float]]  # of all held-out values that count, by plan/error_categories.py
+    categories: dict[str, dict[str, float]]  # of all held-out values that count, by cases/error_categories.py
     missed: tuple[str, ...]  # families whose own figures are beyond an aim
 
     @property

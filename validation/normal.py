@@ -16,12 +16,12 @@ from math import exp, log
 from pathlib import Path
 from statistics import median
 
-from byteways.explain.checks.learning import learned
-from byteways.explain.checks.machines import uuids_of
-from byteways.explain.checks.normal import Normal
-from byteways.explain.checks.normal_reference import against_normal
-from byteways.explain.checks.verdict import DEFAULT_TOLERANCE, FAIL, HIGH, UNKNOWN, Bounds, Judged
-from byteways.explain.results.index import Index
+from byteways.answers.results.index import Index
+from byteways.verdicts.checks.learning import learned
+from byteways.verdicts.checks.machines import uuids_of
+from byteways.verdicts.checks.normal import Normal
+from byteways.verdicts.checks.normal_reference import against_normal
+from byteways.verdicts.checks.verdict import DEFAULT_TOLERANCE, FAIL, HIGH, UNKNOWN, Bounds, Judged
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))

@@ -22,24 +22,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from byteways.errors import BytewaysError
-from byteways.explain.best.answers import Answer, answers
-from byteways.explain.best.best_interfaces import best_map, map_by_memory
-from byteways.explain.best.decisions import TRANSFERS, Decision, decisions
-from byteways.explain.best.headline import Lead, headline
-from byteways.explain.best.ranking import Ranking
-from byteways.explain.best.title import results, title_decisions
-from byteways.explain.claims.phrases import rate
-from byteways.explain.findings import findings
-from byteways.explain.node_matrix import node_matrix
-from byteways.explain.results.index import Index
-from byteways.explain.results.selection import submits_many
-from byteways.explain.results.summary import Result, pool
-from byteways.explain.subjects.transfers import FASTEST_BY_KIND
-from byteways.plan.question import Question
+from byteways.answers.best.answers import Answer, answers
+from byteways.answers.best.best_interfaces import best_map, map_by_memory
+from byteways.answers.best.decisions import TRANSFERS, Decision, decisions
+from byteways.answers.best.headline import Lead, headline
+from byteways.answers.best.ranking import Ranking
+from byteways.answers.best.title import results, title_decisions
+from byteways.answers.claims.phrases import rate
+from byteways.answers.results.index import Index
+from byteways.answers.results.selection import submits_many
+from byteways.answers.results.summary import Result, pool
+from byteways.base.errors import BytewaysError
+from byteways.cases.question import Question
+from byteways.models import names
+from byteways.questions.findings import findings
+from byteways.questions.node_matrix import node_matrix
+from byteways.questions.subjects.transfers import FASTEST_BY_KIND
 from byteways.record.run_folder import RunFolder
 from byteways.report.explore import explorer
-from byteways.simulate import names
 from contradictions import run_folders
 
 #: The ends of a question on all pairs of a kind.

@@ -11,7 +11,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from byteways.plan.case import Buffer
+from byteways.cases.case import Buffer
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from published_values import PublishedValue

@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from byteways.explain.bottlenecks.culprits import joined, parts_of
-from byteways.explain.findings import findings
-from byteways.explain.two_runs.comparison import compare_runs
+from byteways.models.library import names
+from byteways.questions.bottlenecks.culprits import joined, parts_of
+from byteways.questions.findings import findings
 from byteways.record.run_folder import RunFolder
-from byteways.simulate.library import names
+from byteways.verdicts.two_runs.comparison import compare_runs
 
 #: Fractions of its rate that a planted link delivers.
 FRACTIONS = (0.97, 0.95, 0.9, 0.8, 0.7, 0.5)

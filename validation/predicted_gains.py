@@ -33,13 +33,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Part
-from byteways.explain.watched.expected import ComparedBins, contention_of
-from byteways.explain.watched.figures import Figures
-from byteways.explain.watched.trials import ProgramRun, moving_ns, tried
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import Part
+from byteways.ext.watch.advice.expected import ComparedBins, contention_of
+from byteways.ext.watch.advice.figures import Figures
+from byteways.ext.watch.advice.trials import ProgramRun, moving_ns, tried
+from byteways.ext.watch.folder import read_watch_folder
 from byteways.record.run_folder import RunFolder
-from byteways.watch.folder import read_watch_folder
 from gain_pairs import BUILT, EXAMPLES, WHEELS, WatchedProgram, programs
 
 #: Points by which a predicted and a realised gain may differ, and to which a realised one must be known.
@@ -124,8 +124,8 @@ def missing(program: WatchedProgram) -> str:
 
 
 def _gpus() -> int:
-    from byteways.topology.discovery import discover
-    from byteways.topology.nvml import read_if_wanted
+    from byteways.machine.discovery import discover
+    from byteways.machine.nvml import read_if_wanted
 
     return len(discover(management=read_if_wanted()).names("gpu"))
 

@@ -4,7 +4,7 @@
 
 prints how many values of each machine are fitted, held out and excluded. The values are in
 `published/<machine>.csv` (columns: published/README.md) and, those of works that `byteways reproduce`
-repeats, in src/byteways/studies; the split is `model_split.toml` there. A whole group is on one side: values
+repeats, in src/byteways/ext/studies/published; the split is `model_split.toml` there. A whole group is on one side: values
 of one source that share method, executor, access, buffers, pattern, options and environment, whatever their
 size.
 """
@@ -17,11 +17,11 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from byteways.imported.nccl_tests import PROGRAMS, operation_of
-from byteways.imported.value import ForeignValue, Operation, Unit
-from byteways.studies import with_values
-from byteways.studies.split import EXCLUDED, FITTED, HELD_OUT, patterns
-from byteways.studies.values import (  # noqa: F401 - the words of the tables, for who imports this
+from byteways.ext.audit.imported.nccl_tests import PROGRAMS, operation_of
+from byteways.ext.audit.imported.value import ForeignValue, Operation, Unit
+from byteways.ext.studies.published import with_values
+from byteways.ext.studies.published.split import EXCLUDED, FITTED, HELD_OUT, patterns
+from byteways.ext.studies.published.values import (  # noqa: F401 - the words of the tables, for who imports this
     EXACTNESS,
     METHODS,
     METRICS,

@@ -22,7 +22,7 @@ constexpr double kMostApart = 64;
 // Beyond these a file is wrong, whatever its checksum says: a size, count or time that no machine has
 // (11 days, 9 PB); warps and threads of a block, and blocks of a grid, of CUDA (programming guide, technical
 // specifications; HIP has as many); shared memory of a block on compute capabilities 9.0 and 10.0, which have
-// most; and streams and pieces of a relay as a run may have them (plan/options.py).
+// most; and streams and pieces of a relay as a run may have them (cases/options.py).
 constexpr std::uint64_t kMostNumber = std::uint64_t{1} << 53;
 constexpr unsigned kWarp = 32, kMostThreads = 1024, kMostBlocks = 0x7FFFFFFF, kMostDepth = 64;
 constexpr std::uint64_t kMostSharedBytes = 227 << 10;

@@ -1,5 +1,5 @@
 // A loop of fixed length, as another program runs and reports it (OSU Micro-Benchmarks). The planner knows
-// how many iterations it has (src/byteways/plan/osu.py).
+// how many iterations it has (src/byteways/cases/osu.py).
 #pragma once
 #include <cstdint>
 

@@ -27,7 +27,7 @@ struct Flow {
   Buffer* source = nullptr;       // or the only buffer of interfaces with one
   Buffer* destination = nullptr;  // pointer chase: the same buffer
   Device* executor = nullptr;
-  std::string interface;  // a row of src/byteways/plan/interfaces.py
+  std::string interface;  // a row of src/byteways/cases/interfaces.py
   std::uint64_t size_bytes = 0;
   bool cold = true;  // operations rotate through the slots of both buffers; else all use the first slot
   Buffer* second_source = nullptr;    // only for interfaces that read two arrays

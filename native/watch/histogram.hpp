@@ -1,4 +1,4 @@
-// Counts the operations of a watched program in bins (src/byteways/watch/bins.py has their meaning). Any
+// Counts the operations of a watched program in bins (src/byteways/ext/watch/bins.py has their meaning). Any
 // thread adds, without a lock where the bin is known; memory is fixed, and nothing throws.
 #pragma once
 #include <atomic>

@@ -8,7 +8,7 @@
 
 namespace byteways::watch {
 
-// Variables that the launcher sets (src/byteways/watch/launching.py): the folder, and when the time line
+// Variables that the launcher sets (src/byteways/ext/watch/launching.py): the folder, and when the time line
 // begins, in ns since 1970.
 inline constexpr const char* kFolderVariable = "BYTEWAYS_WATCH";
 inline constexpr const char* kStartVariable = "BYTEWAYS_WATCH_START";

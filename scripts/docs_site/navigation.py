@@ -1,6 +1,6 @@
 """The navigation of the documentation site, and the reports of recorded runs that it has.
 
-Each page of docs/ but the first is in it once; tests/unit/test_site.py compares.
+Each page of docs/ but the first is in it once; tests/unit/house/test_site.py compares.
 """
 
 from __future__ import annotations

@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from byteways.copying.copies import copy_ as copy_
-    from byteways.copying.copies import copy_blocks as copy_blocks
-    from byteways.copying.copies import swap_blocks_batch as swap_blocks_batch
-    from byteways.copying.fast import fast_copies as fast_copies
-    from byteways.copying.native_library import CopyError as CopyError
-    from byteways.copying.plans import OpenPlan as OpenPlan
-    from byteways.copying.plans import PlanWarning as PlanWarning
-    from byteways.copying.plans import open_plan as open_plan
-    from byteways.errors import BytewaysError as BytewaysError
+    from byteways.base.errors import BytewaysError as BytewaysError
+    from byteways.ext.copy.copies import copy_ as copy_
+    from byteways.ext.copy.copies import copy_blocks as copy_blocks
+    from byteways.ext.copy.copies import swap_blocks_batch as swap_blocks_batch
+    from byteways.ext.copy.fast import fast_copies as fast_copies
+    from byteways.ext.copy.native_library import CopyError as CopyError
+    from byteways.ext.copy.plans import OpenPlan as OpenPlan
+    from byteways.ext.copy.plans import PlanWarning as PlanWarning
+    from byteways.ext.copy.plans import open_plan as open_plan
     from byteways.library import Run as Run
     from byteways.library import RunWarning as RunWarning
     from byteways.library import compare as compare
@@ -29,11 +29,11 @@ __version__ = "0.3.0"
 
 #: Where the public names are defined.
 _PLACES = {
-    "BytewaysError": "byteways.errors",
-    **dict.fromkeys(("copy_", "copy_blocks", "swap_blocks_batch"), "byteways.copying.copies"),
-    "fast_copies": "byteways.copying.fast",
-    "CopyError": "byteways.copying.native_library",
-    **dict.fromkeys(("OpenPlan", "PlanWarning", "open_plan"), "byteways.copying.plans"),
+    "BytewaysError": "byteways.base.errors",
+    **dict.fromkeys(("copy_", "copy_blocks", "swap_blocks_batch"), "byteways.ext.copy.copies"),
+    "fast_copies": "byteways.ext.copy.fast",
+    "CopyError": "byteways.ext.copy.native_library",
+    **dict.fromkeys(("OpenPlan", "PlanWarning", "open_plan"), "byteways.ext.copy.plans"),
     **dict.fromkeys(("Run", "RunWarning", "compare", "load", "measure"), "byteways.library"),
 }
 

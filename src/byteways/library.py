@@ -15,30 +15,30 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from byteways.errors import BytewaysError
-from byteways.explain.best.answers import Answer, answers
-from byteways.explain.best.block_answers import block_answers
-from byteways.explain.best.load import LoadAnswer, load_answer
-from byteways.explain.best.no_answer import NoAnswer
-from byteways.explain.best.placement import Placement
-from byteways.explain.results.index import Index
-from byteways.explain.results.progress import notices, opened, progress
+from byteways.answers.best.answers import Answer, answers
+from byteways.answers.best.block_answers import block_answers
+from byteways.answers.best.load import LoadAnswer, load_answer
+from byteways.answers.best.no_answer import NoAnswer
+from byteways.answers.best.placement import Placement
+from byteways.answers.results.index import Index
+from byteways.answers.results.progress import notices, opened, progress
+from byteways.base.errors import BytewaysError
+from byteways.cases.question import PROCESS, question
+from byteways.machine.model import Topology
 from byteways.plan.load_question import load_question
-from byteways.plan.question import PROCESS, question
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, mark_of, subject
 from byteways.record.unusable_gpus import verdict_on_gpus
-from byteways.topology.model import Topology
 
 if TYPE_CHECKING:
     import polars
 
-    from byteways.explain.checks.check import Check
-    from byteways.explain.claims.claim import Claim
-    from byteways.explain.claims.finding import Finding
-    from byteways.explain.two_runs.comparison import Comparison
-    from byteways.run.conduct.interruption import Interruption
-    from byteways.run.conduct.measure_from_python import Display
+    from byteways.answers.claims.claim import Claim
+    from byteways.answers.claims.finding import Finding
+    from byteways.measuring.conduct.interruption import Interruption
+    from byteways.measuring.conduct.measure_from_python import Display
+    from byteways.verdicts.checks.check import Check
+    from byteways.verdicts.two_runs.comparison import Comparison
 
 #: How many findings a notebook shows of a run.
 _FINDINGS_SHOWN = 3
@@ -99,7 +99,7 @@ class Run:
         Raises:
             BytewaysError: Polars is not installed, or the samples cannot be read.
         """
-        from byteways.explain.results.summary import shown
+        from byteways.answers.results.summary import shown
         from byteways.record.frame import frame
 
         records = [shown(record) for record in self.records]
@@ -199,7 +199,7 @@ class Run:
             BytewaysError: The reference cannot be read or does not suit the run, an option does not suit the
                 reference, or the run has no results.
         """
-        from byteways.explain.checks.check import CheckQuestion, checked
+        from byteways.verdicts.checks.check import CheckQuestion, checked
 
         named = str(against.path if isinstance(against, Run) else against)
         asked = CheckQuestion.of(
@@ -217,7 +217,7 @@ class Run:
     @cached_property
     def findings(self) -> list[Finding]:
         """The findings of the report, the most important first."""
-        from byteways.explain.findings import findings
+        from byteways.questions.findings import findings
 
         return findings(self._index)
 
@@ -246,7 +246,7 @@ class Run:
         """What a notebook shows: state, recommended interfaces, the main findings."""
         from html import escape
 
-        from byteways.explain.best.headline import headline, rows_of_text
+        from byteways.answers.best.headline import headline, rows_of_text
 
         parts = [f"<h4>{escape(self._title)}</h4><p>{escape(self._state)}</p>"]
         if mark := mark_of(self.manifest):
@@ -290,9 +290,9 @@ def compare(
         BytewaysError: A folder is no run, both are the same run, they have no case in common, or one is
             simulated and the other measured.
     """
-    from byteways.explain.two_runs.comparison import compare_runs
-    from byteways.explain.two_runs.paired_cases import DEFAULT_LEAST_EFFECT
-    from byteways.explain.two_runs.wording_comparison import part_of
+    from byteways.verdicts.two_runs.comparison import compare_runs
+    from byteways.verdicts.two_runs.paired_cases import DEFAULT_LEAST_EFFECT
+    from byteways.verdicts.two_runs.wording_comparison import part_of
 
     least = DEFAULT_LEAST_EFFECT if least_effect is None else part_of("--least-effect", least_effect)
     runs = [one if isinstance(one, Run) else Run(one) for one in (first, second)]
@@ -331,14 +331,14 @@ def measure(
         BytewaysError: An argument is invalid, the machine cannot be probed, or nothing can be measured.
         KeyboardInterrupt: The measurement was interrupted; what was measured is in the folder.
     """
+    from byteways.answers.best.open_comparisons import open_cases
     from byteways.cli.run_options import options_of
     from byteways.cli.run_task import default_folder
-    from byteways.explain.best.open_comparisons import open_cases
+    from byteways.measuring.conduct.conductor import Interrupted
+    from byteways.measuring.conduct.interruption import Interruption
+    from byteways.measuring.conduct.measure_from_python import measure_from_python
+    from byteways.measuring.conduct.simulation import simulation_of
     from byteways.plan.suite import load as load_suite
-    from byteways.run.conduct.conductor import Interrupted
-    from byteways.run.conduct.interruption import Interruption
-    from byteways.run.conduct.measure_from_python import measure_from_python
-    from byteways.run.conduct.simulation import simulation_of
 
     chosen, simulation = load_suite(suite), simulation_of(machine, None, seed)
     options = options_of(only, size, budget_s, rounds)
@@ -362,8 +362,8 @@ def measure(
 
 def _display(shown: bool) -> Callable[[int, Interruption], AbstractContextManager[Display]]:
     from byteways.cli.progress import Progress, stderr_screen
-    from byteways.cli.screens import Notebook, in_notebook
-    from byteways.run.conduct.measure_from_python import Quiet
+    from byteways.console.screens import Notebook, in_notebook
+    from byteways.measuring.conduct.measure_from_python import Quiet
 
     if not shown:
         return lambda cases, interruption: Quiet(interruption)

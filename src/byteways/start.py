@@ -1,6 +1,6 @@
 """Starts a byteways module in its own process.
 
-    python .../byteways/start.py byteways.run.work.worker ARGUMENTS
+    python .../byteways/start.py byteways.measuring.work.worker ARGUMENTS
 
 `python -m` searches the current directory first, so a user's `json.py` or `statistics.py` there would become
 part of the measurement. Started by its path, this file removes the current directory and relative folders

@@ -13,7 +13,7 @@ from byteways.cli import best, main
 from byteways.plan.budget import BudgetError
 from tests.report import sample_run
 from tests.report.run_builder import GIB
-from tests.unit.test_comparison import folder_of, pairs_run
+from tests.unit.verdicts.test_comparison import folder_of, pairs_run
 
 ORDER = "devices, then the size, then the run: byteways best gpu0 gpu1"
 
@@ -186,7 +186,7 @@ def test_no_answer_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Catches a machine that takes minutes to open, and a folder of nothing that is left behind."""
-    monkeypatch.setattr("byteways.plan.question.SLOW_WITHIN_S", 0.0)
+    monkeypatch.setattr("byteways.cases.question.SLOW_WITHIN_S", 0.0)
     assert main(["best", "cpu0", "cpu0", "4KiB", "--out", str(tmp_path / "run")]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -202,8 +202,8 @@ def test_an_answer_says_what_there_was_no_time_for(
 ) -> None:
     """Catches a question whose time is over and that has no answer, or one that hides what is missing."""
     from byteways.cli.progress import Progress
+    from byteways.measuring.conduct.time_limit import TimeLimit
     from byteways.record.record import Record
-    from byteways.run.conduct.time_limit import TimeLimit
 
     ended = Progress.ended
 

@@ -14,22 +14,22 @@ import pytest
 from junitparser import JUnitXml
 from prometheus_client.parser import text_string_to_metric_families
 
+from byteways.base.errors import BytewaysError
 from byteways.cli import main
 from byteways.cli.check import write_file
-from byteways.errors import BytewaysError
-from byteways.explain.checks.verdict import FAIL, PASS, VERDICT_CODES
-from byteways.explain.two_runs.setting import METHOD_CHANGES
 from byteways.report.verdicts.junit import junit
 from byteways.report.verdicts.prometheus import prometheus
 from byteways.report.verdicts.slurm import drain_line
+from byteways.verdicts.checks.verdict import FAIL, PASS, VERDICT_CODES
+from byteways.verdicts.two_runs.setting import METHOD_CHANGES
 from tests.changed import replace
 from tests.cli.called import byteways
 from tests.lazily import Lazily
 from tests.report import sample_run
 from tests.report.run_builder import HOSTILE, Builder
-from tests.unit.test_checks import against
-from tests.unit.test_comparison import changed, folder_of
-from tests.unit.test_comparison import pairs_run as early_pairs_run
+from tests.unit.verdicts.test_checks import against
+from tests.unit.verdicts.test_comparison import changed, folder_of
+from tests.unit.verdicts.test_comparison import pairs_run as early_pairs_run
 
 #: The current method: results of older ones may not count.
 METHOD = METHOD_CHANGES[-1][0]

@@ -9,7 +9,7 @@ import pytest
 
 from byteways.cli import main
 from tests.report import sample_run
-from tests.unit.test_comparison import folder_of, pairs_run
+from tests.unit.verdicts.test_comparison import folder_of, pairs_run
 
 
 @pytest.fixture(scope="module")

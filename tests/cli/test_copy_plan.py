@@ -8,11 +8,11 @@ from unittest import mock
 
 import pytest
 
-from byteways.errors import ExitStatus
-from byteways.plan import copy_plan_suite
-from byteways.run.conduct.conductor import Interrupted
-from byteways.run.conduct.time_limit import TimeLimit
-from byteways.simulate import load, sheet
+from byteways.base.errors import ExitStatus
+from byteways.ext.copy import copy_plan_suite
+from byteways.measuring.conduct.conductor import Interrupted
+from byteways.measuring.conduct.time_limit import TimeLimit
+from byteways.models import load, sheet
 from tests.cli.called import byteways, measured
 from tests.native import copy_program as of
 from tests.native.copy_program import Program
@@ -170,7 +170,7 @@ def test_a_place_that_cannot_be_written_is_found_first(tmp_path: Path) -> None:
 def test_no_gpu_to_measure(tmp_path: Path) -> None:
     """Catches a measurement of the host alone, and a plan without copies."""
     with (
-        mock.patch("byteways.topology.discovery.discover", return_value=topology(0)),
+        mock.patch("byteways.machine.discovery.discover", return_value=topology(0)),
         mock.patch("byteways.cli.measure_now.measure_now") as measuring,
     ):
         assert "doctor" in refused(tmp_path, "--measure", "-o", "machine.plan")

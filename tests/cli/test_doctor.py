@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import typer
 
+from byteways.base.errors import BytewaysError
 from byteways.cli import doctor as verb
-from byteways.doctor.check import CHECK_STATES, Diagnosis
-from byteways.errors import BytewaysError
-from byteways.run.conduct.probe import Probe
+from byteways.measuring.conduct.probe import Probe
+from byteways.measuring.doctor.check import CHECK_STATES, Diagnosis
 from tests.machines import synthetic
 from tests.machines.synthetic import ABSENT, BULK, FOUND, capabilities
 
@@ -21,8 +21,8 @@ from tests.machines.synthetic import ABSENT, BULK, FOUND, capabilities
 @pytest.fixture
 def gpu_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Probe:
     """A doctor who finds four GPUs, one busy, and a driver that lacks a function."""
-    from byteways.run.conduct import probe
-    from byteways.topology import nvml
+    from byteways.machine import nvml
+    from byteways.measuring.conduct import probe
 
     machine = synthetic.h200x4(tmp_path)
     machine.management[1].compute_processes = 1
@@ -72,7 +72,7 @@ def test_a_worker_that_does_not_start_is_the_one_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Catches exit status 0 when nothing can be measured, and a doctor who stops at the first problem."""
-    from byteways.run.conduct import probe
+    from byteways.measuring.conduct import probe
 
     def lost() -> Probe:
         raise BytewaysError(
@@ -105,7 +105,7 @@ def test_the_advice_for_a_lost_worker(
     loads: bool, hint: str, advice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches a doctor who sends the user to the doctor, or blames GPUs for a broken installation."""
-    from byteways.run.conduct import probe
+    from byteways.measuring.conduct import probe
 
     def lost() -> Probe:
         raise BytewaysError("this machine could not be probed", hint=hint)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.plan.case import PlannedCase
-from byteways.simulate.faults import GRAMMAR
+from byteways.cases.case import PlannedCase
+from byteways.models.faults import GRAMMAR
 from tests.cli.called import byteways
 
 QUICK = ("quick",)
@@ -100,7 +100,7 @@ def test_faults_are_found_by_a_whole_suite(
 ) -> None:
     """Catches a fault that passes, or whose device, link or rank is not the first that is named."""
     if found.fault.startswith("hang"):
-        monkeypatch.setattr("byteways.run.conduct.execution.simulated_deadline_s", deadline)
+        monkeypatch.setattr("byteways.measuring.conduct.execution.simulated_deadline_s", deadline)
     folder, out = healthy(found.suite), found.fault.replace(">", "-")
     byteways(folder, "run", *found.suite, "--machine", "h200-x4", "--fault", found.fault, "--out", out)
     checked = byteways(folder, "check", out, "--against", "A")

@@ -34,7 +34,7 @@ def test_a_dry_run_says_how_many_ranks_start_where(folder: Path) -> None:
     assert "cases of all hosts together, 4 ranks on each" in done.stdout
     (line,) = (line for line in done.stdout.splitlines() if "launcher: " in line)
     assert line.split("launcher: ")[1].startswith("./launch -n 12 -f RUN/hosts.txt -ppn 4 python ")
-    assert line.endswith("byteways.run.hosts.worker --ranks 12 --ranks-per-host 4")
+    assert line.endswith("byteways.measuring.hosts.worker --ranks 12 --ranks-per-host 4")
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import PATTERNS
+from byteways.cases.interfaces import APPLICATIONS, INTERFACES
+from byteways.cases.memory import MEMORIES
 from byteways.cli import list as verb
 from byteways.cli.list import KnownMachine
-from byteways.errors import BytewaysError
-from byteways.plan.case import PATTERNS
-from byteways.plan.interfaces import APPLICATIONS, INTERFACES
-from byteways.plan.memory import MEMORIES
 from tests.unit import machines
 
 
@@ -168,7 +168,7 @@ def test_wrong_words(words: tuple[str, ...], what: str, hint: str) -> None:
 
 def test_probing_failures_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a lost worker ending the list, and its cause getting lost on the way."""
-    from byteways.run.conduct import probe
+    from byteways.measuring.conduct import probe
 
     def lost() -> None:
         raise BytewaysError("this machine could not be probed", cause="worker died: signal 11")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from byteways import __version__, cli
+from byteways.base.errors import BytewaysError, ExitStatus
 from byteways.cli import frame
-from byteways.errors import BytewaysError, ExitStatus
 from tests.cli import called
 from tests.report import sample_run
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from byteways.cli.layout import Lines, plain
 from byteways.cli.plan_text import plan_blocks
-from byteways.explain.display.table import Table
+from byteways.console.layout import Lines, plain
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load, parse
+from byteways.questions.display.table import Table
 from tests.unit import machines
 
 ENDS = 'source = "gpu*:device"\ndestination = "gpu*:device"\nsame_device = "never"\n'

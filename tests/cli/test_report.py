@@ -9,7 +9,7 @@ import pytest
 from byteways.cli import main
 from byteways.record import run_folder
 from tests.report import sample_run
-from tests.unit.test_comparison import folder_of, pairs_run
+from tests.unit.verdicts.test_comparison import folder_of, pairs_run
 
 
 def test_writes_to_another_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from byteways.cli import main
+from byteways.ext.studies.published import names
+from byteways.ext.studies.published.reading import load
 from byteways.report.packing import unpacked
-from byteways.studies import names
-from byteways.studies.reading import load
 from scripts.unpack_examples import recorded
 from tests.cli.called import byteways
 from tests.cli.reproduced import Reproduced, reproduced

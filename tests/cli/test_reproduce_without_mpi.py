@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.studies.verdicts import UNTESTED
-from byteways.simulate import load
+from byteways.ext.studies.comparison.verdicts import UNTESTED
+from byteways.models import load
 from tests.cli.called import byteways
 
 TEXT = load("elcap-mi300a").text

@@ -14,10 +14,10 @@ from typing import ClassVar
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
+from byteways.measuring.conduct.recording import record_without_values
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.recording import record_without_values
 from tests.changed import replace
 from tests.cli.called import byteways
 
@@ -205,7 +205,7 @@ def lost(reason: str) -> tuple[PlannedCase, Record]:
 def test_plain_progress_tells_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     """Would catch a fault that the log of a batch job does not show, or a line for every good case."""
     from byteways.cli.progress import Progress
-    from byteways.run.conduct.interruption import Interruption
+    from byteways.measuring.conduct.interruption import Interruption
 
     planned, record = lost("worker ended by SIGSEGV")
     with Progress(2, Interruption(), None) as progress:
@@ -221,8 +221,8 @@ def test_live_progress_tells_the_case_the_last_result_and_the_time_left(
 ) -> None:
     """Would catch a line that shows how much is done, but not what is being measured or for how long."""
     from byteways.cli import progress as module
-    from byteways.cli.screens import Status
-    from byteways.run.conduct.interruption import Interruption
+    from byteways.console.screens import Status
+    from byteways.measuring.conduct.interruption import Interruption
 
     class Screen:
         drawn: ClassVar[list[Status]] = []
@@ -281,7 +281,7 @@ def test_gpus_that_cannot_be_used_are_an_error_unless_left_out(
         "reason": "",
         "hint": "",
     }
-    monkeypatch.setattr("byteways.topology.unusable_gpus.unusable_gpus", lambda *_: [unusable])
+    monkeypatch.setattr("byteways.machine.unusable_gpus.unusable_gpus", lambda *_: [unusable])
     only = ("--only", "size=4KiB", "--rounds", "1", "--no-report")
     done = run(tmp_path, str(suite), "--out", "R", *only, BYTEWAYS_GPUS=wanted)
     assert done.returncode == status, done.stderr

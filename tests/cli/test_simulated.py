@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from byteways.base.errors import BytewaysError
+from byteways.base.settings import recorded_environment
 from byteways.cli import main
-from byteways.errors import BytewaysError
+from byteways.measuring.conduct.simulation import Simulation
+from byteways.models import load, sheet
 from byteways.record.run_folder import RunFolder, refuse_mix
-from byteways.run.conduct.simulation import Simulation
-from byteways.settings import recorded_environment
-from byteways.simulate import load, sheet
 from tests.cli import called
 from tests.faults.harness import FAKE, SUITE, TIGHT
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from byteways.measuring.conduct.dry_run import DryRun
+from byteways.measuring.conduct.execution import plan_of
+from byteways.measuring.conduct.probe import Probe
+from byteways.measuring.conduct.simulation import Simulation
+from byteways.measuring.shared.options import RunOptions
+from byteways.models import load
+from byteways.models.topology import topology_of
 from byteways.plan.planner import NoCaseError
 from byteways.plan.suite import load as load_suite
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.dry_run import DryRun
-from byteways.run.conduct.execution import plan_of
-from byteways.run.conduct.probe import Probe
-from byteways.run.conduct.simulation import Simulation
-from byteways.run.shared.options import RunOptions
-from byteways.simulate import load
-from byteways.simulate.topology import topology_of
 from tests.cli.called import byteways
 
 MODEL = "frontier-mi250x-2"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.work.measuring import NativeMeasurer
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.work.measuring import NativeMeasurer
 from tests.asked import asked
 from tests.cli.called import byteways
 from tests.native import simulated as toy

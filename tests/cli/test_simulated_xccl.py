@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.interfaces import COLLECTIVES
-from byteways.simulate import load
+from byteways.cases.interfaces import COLLECTIVES
+from byteways.models import load
 from tests.cli.called import byteways, measured
 
 MIB = 2**20

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from byteways.base.errors import BytewaysError
 from byteways.cli import topo as view
-from byteways.cli.layout import plain
-from byteways.errors import BytewaysError
-from byteways.topology.model import Topology
+from byteways.console.layout import plain
+from byteways.machine.model import Topology
 from tests.changed import replace
 from tests.machines import amd, synthetic
 from tests.report.run_builder import Builder
@@ -150,7 +150,7 @@ def test_what_a_file_lacks_is_listed() -> None:
 
 def test_a_machine_that_cannot_be_probed_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a topo that needs working runtimes."""
-    from byteways.run.conduct import probe
+    from byteways.measuring.conduct import probe
 
     def lost() -> None:
         raise BytewaysError("this machine could not be probed", cause="worker ended by SIGSEGV")
@@ -171,7 +171,7 @@ def test_a_terminal_gets_the_same_words(tmp_path: Path, monkeypatch: pytest.Monk
     console = rich.console.Console(
         force_terminal=True, width=200, record=True, highlight=False, no_color=True
     )
-    monkeypatch.setattr("byteways.cli.layout.terminal_console", lambda **_: console)
+    monkeypatch.setattr("byteways.console.layout.terminal_console", lambda **_: console)
     view.show(view.blocks(topology))
     terminal = console.export_text().split()
     assert not [word for word in printed(topology).split() if word not in terminal]

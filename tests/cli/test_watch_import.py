@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.watch.folder import WatchFolder, read_watch_folder
-from byteways.watch.traces.scan import watched_of_trace
+from byteways.ext.watch.folder import WatchFolder, read_watch_folder
+from byteways.ext.watch.traces.scan import watched_of_trace
 from tests.cli.called import byteways
 from tests.watched.traces.corpus import FOLDER, trace_file, variants
 

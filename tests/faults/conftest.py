@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.case import PlannedCase
+from byteways.cases.case import PlannedCase
+from byteways.machine.model import Device, Topology
+from byteways.measuring.conduct.conductor import Conductor
+from byteways.measuring.conduct.journal import Journal
 from byteways.record.record import Record
-from byteways.run.conduct.conductor import Conductor
-from byteways.run.conduct.journal import Journal
-from byteways.topology.model import Device, Topology
 from tests.faults.harness import FAKE, SUITE, TIMEOUT_S, Command, Watcher, living
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 from tests.cli.called import byteways

@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from byteways.base import toml_bounds
+from byteways.base.errors import BytewaysError
+from byteways.base.toml_files import shipped
 from byteways.cli import main
 from byteways.cli.progress import PLANNING_EVERY_S, Planning
-from byteways.errors import BytewaysError
-from byteways.plan import bounds, toml_bounds
+from byteways.machine.model import Capabilities
+from byteways.models import load as load_machine
+from byteways.plan import bounds
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import names, parse
-from byteways.plan.toml_files import shipped
-from byteways.simulate import load as load_machine
-from byteways.topology.model import Capabilities
 from tests.report import sample_run
 
 SUITE = """\
@@ -66,7 +67,7 @@ def test_text_beyond_bounds(kind: str, verb: str, tmp_path: Path, capsys: pytest
 def test_what_comes_with_byteways_is_within_bounds() -> None:
     """Would catch a bound that a suite, study or model of ours passes."""
     assert names()
-    for package in ("byteways.suites", "byteways.simulate", "byteways.plan"):
+    for package in ("byteways.plan.suites", "byteways.models", "byteways.plan"):
         assert {toml_bounds.excess(text) for text in shipped(package).values()} == {None}
     strings = 'a = "[[[[ 9999999999999999999999999999999999999999999 a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r"\n'
     assert toml_bounds.excess(strings * 40) is None

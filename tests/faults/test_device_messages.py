@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
+from byteways.measuring.conduct.library_memory_support import (
+    LibraryMemorySupport,
+    failed_in_library,
+    needs_trial,
+)
+from byteways.measuring.conduct.losses import LOSSES_TO_GIVE_UP
+from byteways.measuring.conduct.process import WorkerLost
 from byteways.record.record import Record
-from byteways.run.conduct.library_memory_support import LibraryMemorySupport, failed_in_library, needs_trial
-from byteways.run.conduct.losses import LOSSES_TO_GIVE_UP
-from byteways.run.conduct.process import WorkerLost
 from tests.changed import replace
 
 Conduct = Callable[..., list[Record]]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from byteways.cli import main
-from byteways.explain.findings import findings
+from byteways.questions.findings import findings
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 
@@ -91,7 +91,7 @@ def test_wrong_data_is_corrupt(play: Play, fault: str, said: str) -> None:
 def test_hang_is_a_timeout(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     """Would catch a run that waits for ever for one pair."""
     monkeypatch.setattr(
-        "byteways.run.conduct.execution.simulated_deadline_s",
+        "byteways.measuring.conduct.execution.simulated_deadline_s",
         lambda planned, first: 3.0 if planned.case.path == "gpu0>gpu1" else 120.0,
     )
     status, records, _ = play("hang:gpu0>gpu1", "--only", "interface=copy,path=gpu0>gpu*")

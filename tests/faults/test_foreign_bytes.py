@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.measuring.conduct import execution
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct import execution
 from tests.cli.called import byteways
 from tests.faults.harness import Command, assert_complete, lines
 

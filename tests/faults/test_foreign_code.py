@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import BytewaysError, ExitStatus
-from byteways.plan.case import Case
+from byteways.base.errors import BytewaysError, ExitStatus
+from byteways.base.safe_folders import who_else_may_write
+from byteways.base.settings import SETTINGS, module_command
+from byteways.cases.case import Case
+from byteways.measuring.conduct.process import WorkerProcess
+from byteways.measuring.shared.library_paths import library_directories
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.hosts.names import Host, check_names
 from byteways.plan.variables import accepted_variables, readers, refusal
-from byteways.run.conduct.process import WorkerProcess
-from byteways.run.shared.library_paths import library_directories
-from byteways.run.shared.options import RunOptions
-from byteways.safe_folders import who_else_may_write
-from byteways.settings import SETTINGS, module_command
 from byteways.start import without_current_directory
 from tests.cli.called import byteways
 from tests.faults.harness import Command
@@ -55,9 +55,9 @@ def test_no_child_searches_the_current_directory(
     """Would catch an exporter or compiling child with the folder, or a PYTHONPATH with an empty part."""
     monkeypatch.setenv("PYTHONPATH", path)
     for module in (
-        "byteways.run.work.exporter",
-        "byteways.run.work.compile_kernels",
-        "byteways.run.work.worker",
+        "byteways.measuring.work.exporter",
+        "byteways.measuring.work.compile_kernels",
+        "byteways.measuring.work.worker",
     ):
         done = subprocess.run([*module_command(module), "--help"], capture_output=True, text=True)
         assert "code of the current directory" not in done.stderr, module

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
 from byteways.record.record import Record
 
 Conduct = Callable[..., list[Record]]

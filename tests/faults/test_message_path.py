@@ -7,16 +7,24 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.machine.model import Topology
+from byteways.measuring.conduct.library_memory_support import LibraryMemorySupport
+from byteways.measuring.conduct.message_path import (
+    CORES,
+    FASTER,
+    GPU,
+    PATH_BYTES,
+    MessagePath,
+    probes,
+    warned,
+)
+from byteways.measuring.conduct.process import WorkerLost
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.measuring.work.simulated_ranks import SimulatedRanks
+from byteways.models import load, sheet
+from byteways.models.topology import topology_of
 from byteways.record.record import Record
-from byteways.run.conduct.library_memory_support import LibraryMemorySupport
-from byteways.run.conduct.message_path import CORES, FASTER, GPU, PATH_BYTES, MessagePath, probes, warned
-from byteways.run.conduct.process import WorkerLost
-from byteways.run.shared.simulator import simulator_path
-from byteways.run.work.simulated_ranks import SimulatedRanks
-from byteways.simulate import load, sheet
-from byteways.simulate.topology import topology_of
-from byteways.topology.model import Topology
 from tests.asked import asked
 from tests.faults.test_device_messages import planned
 from tests.native import simulated as toy

@@ -178,7 +178,7 @@ def test_interrupt_during_the_probe_leaves_nothing(command: Command, events: Cal
 
 #: The command, but a worker that is deaf to SIGTERM has an hour before it is killed.
 PATIENT = (
-    "import runpy, sys; import byteways.run.conduct.process as process; process.GRACE_S = 3600.0;"
+    "import runpy, sys; import byteways.measuring.conduct.process as process; process.GRACE_S = 3600.0;"
     "sys.argv = ['byteways', *sys.argv[1:]]; runpy.run_module('byteways', run_name='__main__')"
 )
 
@@ -226,7 +226,7 @@ def test_disk_full_midway(command: Command) -> None:
     """A file-size limit stops the journal as a full disk does; would catch half a record or a lost one."""
     limited = """
 import resource, signal, sys, runpy
-from byteways.run.conduct.conductor import Conductor
+from byteways.measuring.conduct.conductor import Conductor
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 run = Conductor.run

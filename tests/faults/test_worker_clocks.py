@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.plan.reasons import CLOCK_WRONG
+from byteways.cases.reasons import CLOCK_WRONG
 from tests.cache import cached
 from tests.faults.harness import Command
 
@@ -49,7 +49,7 @@ def worker(tmp_path: Path) -> Path:
 
     library = cached("wrong_clock.so", [SOURCE], make)
     command = tmp_path / "worker.sh"
-    own = f"{sys.executable} -m byteways.run.work.worker"
+    own = f"{sys.executable} -m byteways.measuring.work.worker"
     command.write_text(f'#!/bin/sh\nLD_PRELOAD={library} exec {own} "$@"\n')
     command.chmod(0o755)
     return command

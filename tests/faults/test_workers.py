@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from byteways.measuring.conduct import rank_faults
+from byteways.measuring.conduct.conductor import Interrupted
+from byteways.measuring.conduct.losses import LOSSES_TO_GIVE_UP
+from byteways.measuring.conduct.process import WorkerLost, WorkerProcess, process_state
 from byteways.record.record import Record
-from byteways.run.conduct import rank_faults
-from byteways.run.conduct.conductor import Interrupted
-from byteways.run.conduct.losses import LOSSES_TO_GIVE_UP
-from byteways.run.conduct.process import WorkerLost, WorkerProcess, process_state
 from tests.changed import replace
 from tests.faults.harness import FAKE, TIMEOUT_S, Watcher, living, planned
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from byteways import _core
-from byteways.run.shared.library_paths import library_directories
+from byteways.measuring.shared.library_paths import library_directories
 from kernel_arguments import arguments
 
 KERNELS = (

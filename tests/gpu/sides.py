@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
-from byteways.run.shared.library_paths import library_directories
+from byteways.measuring.shared.library_paths import library_directories
 from tests.native import fake_libraries
 
 RUNTIMES = ("cuda", "hip")

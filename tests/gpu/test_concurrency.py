@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.bottlenecks.prediction import predictions
-from byteways.explain.results.index import Index
+from byteways.answers.results.index import Index
+from byteways.questions.bottlenecks.prediction import predictions
 from byteways.record.run_folder import RunFolder
 
 pytestmark = pytest.mark.gpu

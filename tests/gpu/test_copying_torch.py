@@ -147,7 +147,7 @@ def test_a_graph_repeats_the_blocks(torch: Any, plan: byteways.OpenPlan) -> None
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
 def test_operators_in_compiled_programs(torch: Any, backend: str) -> None:
     """Catches an operator that breaks the graph, is removed from it, or writes a copy of the cache."""
-    import_module("byteways.copying.torch_ops")
+    import_module("byteways.ext.copy.torch_ops")
     host, gpu = pinned(torch, 64 * BLOCK // 4), torch.zeros(64 * BLOCK // 4, device="cuda")
 
     def blocks(x: Any, dst: Any, src: Any, sizes: Any) -> Any:
@@ -170,7 +170,7 @@ def test_operators_in_compiled_programs(torch: Any, backend: str) -> None:
 
 def test_operators_keep_pytorchs_rules(torch: Any) -> None:
     """Catches a schema that does not say what an operator writes, and one without a fake."""
-    import_module("byteways.copying.torch_ops")
+    import_module("byteways.ext.copy.torch_ops")
     host, gpu = pinned(torch, 8 * BLOCK // 4), torch.zeros(8 * BLOCK // 4, device="cuda")
     lists = pointers(gpu, [3]), pointers(host, [5]), torch.tensor([BLOCK])
     torch.library.opcheck(torch.ops.byteways.copy_blocks.default, lists)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from byteways.run.shared.mpi_wheels import usable_wheels
-from byteways.run.shared.ucx_library import ucx_report_of_child
+from byteways.measuring.shared.mpi_wheels import usable_wheels
+from byteways.measuring.shared.ucx_library import ucx_report_of_child
 from tests.mpi import jobs
 
 pytestmark = pytest.mark.gpu

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.work.measurer import open_session
-from byteways.run.work.rank_threads import RankThreads
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.work.measurer import open_session
+from byteways.measuring.work.rank_threads import RankThreads
 from tests.asked import asked
 from tests.gpu.device import Device
 

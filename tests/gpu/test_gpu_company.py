@@ -10,9 +10,9 @@ import time
 import pytest
 
 from byteways import _core
-from byteways.run.shared.library_paths import library_directories
-from byteways.run.work.energy import LEAST_S, LEAST_UPDATES, EnergyMeter
-from byteways.run.work.health import HealthMonitor
+from byteways.measuring.shared.library_paths import library_directories
+from byteways.measuring.work.energy import LEAST_S, LEAST_UPDATES, EnergyMeter
+from byteways.measuring.work.health import HealthMonitor
 from tests.gpu.sides import gpus
 
 pytestmark = pytest.mark.gpu

@@ -217,7 +217,7 @@ def in_child(side: Side, script: str, **environment: str) -> object:
 OPEN = """
 import json
 from byteways import _core
-from byteways.run.shared.library_paths import library_directories
+from byteways.measuring.shared.library_paths import library_directories
 session = _core.Session(library_directories=library_directories())
 """
 

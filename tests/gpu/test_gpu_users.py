@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
-from byteways.run.shared.health_users import GpuUsers
-from byteways.run.shared.library_paths import library_directories
+from byteways.measuring.shared.health_users import GpuUsers
+from byteways.measuring.shared.library_paths import library_directories
 
 pytestmark = pytest.mark.gpu
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.gpu
 COPYING = """
 import os, sys, time
 from byteways import _core
-from byteways.run.shared.library_paths import library_directories
+from byteways.measuring.shared.library_paths import library_directories
 session = _core.Session(library_directories=library_directories(), kernel_cache=sys.argv[1])
 ends = [session.allocate("gpu0", "device", 1 << 28, "gpu0") for _ in range(2)]
 load = session.sustain([_core.Flow(*ends, "gpu0", "copy", 1 << 28)], 0.005)

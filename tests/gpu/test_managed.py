@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.work.residency import about_pages
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.work.residency import about_pages
 from tests.gpu.sides import Side, gpus
 
 pytestmark = pytest.mark.gpu

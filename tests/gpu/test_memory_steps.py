@@ -128,9 +128,9 @@ def test_what_has_no_handle_says_so(session: _core.Session) -> None:
 
 def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a handle that is not opened, or memory that is not the other process's."""
-    from byteways.plan.case import Buffer, Case, Flow
-    from byteways.run.work.exporter import Exporter
-    from byteways.run.work.measuring import NativeMeasurer
+    from byteways.cases.case import Buffer, Case, Flow
+    from byteways.measuring.work.exporter import Exporter
+    from byteways.measuring.work.measuring import NativeMeasurer
 
     measurer = NativeMeasurer.open()
     obstacle = measurer.session.handle_obstacle("gpu0")
@@ -149,8 +149,8 @@ def test_another_process_exports(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("interface", ["copy", "kernel"])
 def test_transfers_to_memory_of_another_process(interface: str, pair: tuple[str, str]) -> None:
     """Catches opened memory that its opener cannot use, and bytes that do not arrive in it."""
-    from byteways.plan.case import Buffer, Case, Flow
-    from byteways.run.work.measuring import NativeMeasurer
+    from byteways.cases.case import Buffer, Case, Flow
+    from byteways.measuring.work.measuring import NativeMeasurer
 
     executor, owner = pair
     measurer = NativeMeasurer.open()

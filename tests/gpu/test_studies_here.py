@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from byteways.cli.list import look
-from byteways.studies import names
+from byteways.ext.studies.published import names
 
 pytestmark = pytest.mark.gpu
 

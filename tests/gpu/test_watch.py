@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.watch.folder import WatchFolder
+from byteways.ext.watch.folder import WatchFolder
 from tests.watch.programs import codes, watched
 
 pytestmark = [

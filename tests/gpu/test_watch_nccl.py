@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.watch.folder import read_watch_folder
+from byteways.ext.watch.folder import read_watch_folder
 from tests.gpu import watched_nccl
 from tests.gpu.test_watch import COUNT, SIZES
 from tests.watch.programs import PATIENCE_S, codes, watched, watching

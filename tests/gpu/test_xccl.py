@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.conduct.process import WorkerProcess
-from byteways.run.shared.library_log import LibraryLog
-from byteways.run.shared.library_paths import library_directories
-from byteways.run.shared.request import CaseRequest
-from byteways.run.work.rank_threads import RankThreads
-from byteways.settings import worker_command
+from byteways.base.settings import worker_command
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.conduct.process import WorkerProcess
+from byteways.measuring.shared.library_log import LibraryLog
+from byteways.measuring.shared.library_paths import library_directories
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.work.rank_threads import RankThreads
 from tests.asked import asked
 
 pytestmark = pytest.mark.gpu

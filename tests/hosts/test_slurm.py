@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from byteways.errors import ExitStatus
+from byteways.base.errors import ExitStatus
 from byteways.record.run_folder import RunFolder
 from tests.hosts import cluster as clusters
 from tests.hosts.cluster import Cluster

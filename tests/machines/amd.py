@@ -11,9 +11,9 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
-from byteways.topology.discovery import discover
-from byteways.topology.model import Topology
-from byteways.topology.sysfs_writer import (
+from byteways.machine.discovery import discover
+from byteways.machine.model import Topology
+from byteways.machine.sysfs_writer import (
     CacheSpec,
     CpuSpec,
     GpuSpec,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from byteways.topology.discovery import discover
-from byteways.topology.model import Capabilities, Offer, Topology
+from byteways.machine.discovery import discover
+from byteways.machine.model import Capabilities, Offer, Topology
 
 
 @dataclass

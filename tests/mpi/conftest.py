@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.run.shared.simulator import native_folder
+from byteways.measuring.shared.simulator import native_folder
 from tests.cache import cached, headers, version
 
 NATIVE = Path(__file__).parents[2] / "native"

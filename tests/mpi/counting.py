@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from byteways.watch.bins import Bin
+from byteways.ext.watch.bins import Bin
 
 SOURCE = Path(__file__).with_name("pmpi_counter.c")
 #: Names the files that it writes, with the rank behind.

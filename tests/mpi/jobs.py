@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.run.shared.launchers import launcher_program
+from byteways.base.errors import BytewaysError
+from byteways.measuring.shared.launchers import launcher_program
 
 ROOT = Path(__file__).parents[2]
 WHEELS = ROOT / ".venv" / "mpi"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from byteways import _core
-from byteways.run.shared.mpi_library import open_mpi
+from byteways.measuring.shared.mpi_library import open_mpi
 from tests.native import team_contract
 
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.doctor.libraries import OPTIONAL_LIBRARIES, check_optional
-from byteways.run.shared.mpi_library import mpi_directories, mpi_report_found, mpi_report_of_child
-from byteways.run.shared.simulator import native_folder, simulator_path
+from byteways.measuring.doctor.libraries import OPTIONAL_LIBRARIES, check_optional
+from byteways.measuring.shared.mpi_library import mpi_directories, mpi_report_found, mpi_report_of_child
+from byteways.measuring.shared.simulator import native_folder, simulator_path
 from tests.cache import cached, version
 from tests.cli.called import byteways
 from tests.mpi import jobs

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.run.shared import launchers
-from byteways.run.shared.mpi_wheels import MpiWheels
+from byteways.measuring.shared import launchers
+from byteways.measuring.shared.mpi_wheels import MpiWheels
 from tests.cli.called import byteways, records_of
 from tests.mpi import jobs
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from byteways.measuring.conduct import rank_faults
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct import rank_faults
 from tests.cli.called import byteways
 from tests.mpi import jobs
 
@@ -347,8 +347,12 @@ def ranks_of(tmp_path: Path) -> list[int]:
         except OSError:
             continue
         # The launcher, and what starts it, have the same words after their own.
-        own = words[0] == os.fsencode(sys.executable) and b"byteways.run.work.launched" not in words
-        if own and b"byteways.run.work.rank_worker" in words and f"{MARK}={tmp_path}".encode() in variables:
+        own = words[0] == os.fsencode(sys.executable) and b"byteways.measuring.work.launched" not in words
+        if (
+            own
+            and b"byteways.measuring.work.rank_worker" in words
+            and f"{MARK}={tmp_path}".encode() in variables
+        ):
             found.append(int(entry.name))
     return found
 
@@ -420,7 +424,7 @@ def test_a_dry_run_prints_the_line_that_starts_the_ranks(
     lines = done.stdout.splitlines()
     line = lines[lines.index("the ranks are started by") + 1].strip()
     assert f"{jobs.MPICH.mpiexec} -n {ranks} {sys.executable} " in line
-    assert line.endswith(f"byteways.run.work.rank_worker --ranks {ranks}")
+    assert line.endswith(f"byteways.measuring.work.rank_worker --ranks {ranks}")
     assert f"{ranks} ranks share " in done.stderr
     words[words.index("--launcher") + 1] = "nowhere/mpiexec"
     done = byteways(tmp_path, *words)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.run.conduct.rank_checks import check_ranks
-from byteways.run.shared.launchers import Job, find_launcher
-from byteways.topology.model import Device, Topology
+from byteways.base.errors import BytewaysError
+from byteways.machine.model import Device, Topology
+from byteways.measuring.conduct.rank_checks import check_ranks
+from byteways.measuring.shared.launchers import Job, find_launcher
 from tests.mpi import jobs
 
 #: Number of each level in MPI, by its word; the standard ABI has others.

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.watch.bins import Bin
-from byteways.watch.folder import WatchFolder, read_watch_folder
+from byteways.ext.watch.bins import Bin
+from byteways.ext.watch.folder import WatchFolder, read_watch_folder
 from tests.mpi import jobs
 from tests.mpi.counting import Rows, watch_rows
 from tests.watch.programs import codes, compiled

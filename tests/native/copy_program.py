@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from byteways.run.shared.simulator import native_folder, simulator_path
+from byteways.measuring.shared.simulator import native_folder, simulator_path
 from tests.native import simulated as toy
 
 NATIVE = Path(__file__).parents[2] / "native"

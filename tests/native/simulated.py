@@ -14,7 +14,7 @@ from typing import Any
 from unittest import mock
 
 from byteways import _core
-from byteways.run.shared.simulator import simulator_path
+from byteways.measuring.shared.simulator import simulator_path
 from tests.fork_server import ForkServer
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.run.shared.mpi_library import open_mpi
-from byteways.run.shared.simulator import simulator_path
+from byteways.measuring.shared.mpi_library import open_mpi
+from byteways.measuring.shared.simulator import simulator_path
 from tests.native import simulated as toy
 
 #: What a case of two ranks may need to wake threads for: to join, to open sessions, to begin and to end.

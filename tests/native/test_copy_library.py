@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import write_copy_kernels
-from byteways.run.shared.simulator import simulator_path
+from byteways.measuring.shared.simulator import simulator_path
 from tests.native import copy_program as of
 from tests.native import fake_libraries as fake
 from tests.native import simulated as toy

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from byteways.run.shared.simulator import simulator_path
+from byteways.measuring.shared.simulator import simulator_path
 from tests.native import copy_program as of
 from tests.native.copy_program import Program
 

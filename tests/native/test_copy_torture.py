@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.run.shared.simulator import simulator_path
+from byteways.measuring.shared.simulator import simulator_path
 from tests.cache import cached, version
 from tests.native import copy_program as of
 from tests.native import simulated as toy

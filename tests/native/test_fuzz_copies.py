@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from byteways.run.shared.simulator import simulator_path
+from byteways.measuring.shared.simulator import simulator_path
 from tests.native import simulated as toy
 from tests.native.copy_program import Program
 from validation import fuzz_copies

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from byteways import _core
-from byteways.run.shared.simulator import simulator_path
+from byteways.measuring.shared.simulator import simulator_path
 from tests.native import simulated as toy
 
 SHEETS = pytest.mark.parametrize("sheet", [toy.nvidia(), toy.amd()], ids=["nvidia", "amd"])

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
-from byteways.run.shared.library_paths import library_directories
+from byteways.measuring.shared.library_paths import library_directories
 from tests.cache import cached, digest
 from tests.native.kernel_entries import BULK, ENTRIES, FENCING
 from tests.native.runtime_compiler import HEADERS, NATIVE, SOURCES, RuntimeCompiler

@@ -14,26 +14,26 @@ from typing import Any
 import pytest
 
 from byteways import _core
+from byteways.answers.results.summary import cells
+from byteways.cases.case import Buffer, Case, Flow
 from byteways.cli import main
-from byteways.explain.findings import findings
-from byteways.explain.results.summary import cells
-from byteways.explain.subjects.saturation import saturations
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.machine.routes import route
+from byteways.measuring.conduct.dry_run import dry_plan
+from byteways.measuring.conduct.probe import lost_probe, probe_with
+from byteways.measuring.conduct.process import WorkerLost
+from byteways.measuring.conduct.simulation import Simulation
+from byteways.measuring.shared.options import RunOptions
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.measuring.work.measuring import NativeMeasurer
+from byteways.measuring.work.own_host import devices_of_own_host
+from byteways.measuring.work.worker import refused
+from byteways.models import load, names, sheet
+from byteways.models.model import MachineModel
+from byteways.models.topology import topology_of
 from byteways.plan.suite import load as suite
+from byteways.questions.findings import findings
+from byteways.questions.subjects.saturation import saturations
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.dry_run import dry_plan
-from byteways.run.conduct.probe import lost_probe, probe_with
-from byteways.run.conduct.process import WorkerLost
-from byteways.run.conduct.simulation import Simulation
-from byteways.run.shared.options import RunOptions
-from byteways.run.shared.simulator import simulator_path
-from byteways.run.work.measuring import NativeMeasurer
-from byteways.run.work.own_host import devices_of_own_host
-from byteways.run.work.worker import refused
-from byteways.simulate import load, names, sheet
-from byteways.simulate.model import MachineModel
-from byteways.simulate.topology import topology_of
-from byteways.topology.routes import route
 from scripts.unpack_examples import recorded
 from tests.asked import asked
 from tests.native.simulated import apart, play
@@ -78,7 +78,7 @@ def test_the_simulator_plays_it(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in names() if load(name).vendor == "nvidia"])
 def test_both_ways_to_a_topology_agree(name: str) -> None:
     """Would catch a simulated management library that shows other links than the model's own discovery."""
-    from byteways.topology.discovery import discover
+    from byteways.machine.discovery import discover
 
     model = load(name)
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.work.measuring import NativeMeasurer
-from byteways.run.work.residency import pages_of
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.work.measuring import NativeMeasurer
+from byteways.measuring.work.residency import pages_of
 from tests.asked import asked
 from tests.native import simulated as toy
 

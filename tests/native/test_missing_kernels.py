@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.shared.request import CaseRequest
-from byteways.run.shared.simulator import simulator_path
-from byteways.run.work.simulated_ranks import SimulatedRanks
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.measuring.work.simulated_ranks import SimulatedRanks
 from tests.asked import asked
 from tests.native import simulated as toy
 

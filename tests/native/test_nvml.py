@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
-from byteways.run.work.health import _KEPT
-from byteways.topology import nvml as topology_nvml
+from byteways.machine import nvml as topology_nvml
+from byteways.measuring.work.health import _KEPT
 from tests.native import fake_libraries as fake
 
 #: Optional functions that the fake driver lacks.

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from byteways.explain.bottlenecks.prediction import predictions
-from byteways.explain.results.index import Index
+from byteways.answers.results.index import Index
+from byteways.models import load
+from byteways.questions.bottlenecks.prediction import predictions
 from byteways.record.run_folder import RunFolder
-from byteways.simulate import load
 from tests.cli.called import byteways
 
 SWEEPS = ("from-host", "to-host", "host-out", "host-in", "host-out-two", "host-in-two", "host-bidirectional")

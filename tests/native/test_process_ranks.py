@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.run.conduct.process import process_state
-from byteways.run.work.local_ranks import run
+from byteways.measuring.conduct.process import process_state
+from byteways.measuring.work.local_ranks import run
 from tests.native.process_program import SIZE
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +22,15 @@ ROOT = Path(__file__).parents[2]
 def start(tmp_path: Path, what: str) -> tuple[int, dict[int, Any], str]:
     """Exit status, what each rank wrote, and what the starter printed."""
     program = [sys.executable, "-m", "tests.native.process_program", str(tmp_path), what]
-    words = [sys.executable, "-m", "byteways.run.work.local_ranks", "--ranks", str(SIZE), "--", *program]
+    words = [
+        sys.executable,
+        "-m",
+        "byteways.measuring.work.local_ranks",
+        "--ranks",
+        str(SIZE),
+        "--",
+        *program,
+    ]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
     found = {int(file.stem): json.loads(file.read_text()) for file in tmp_path.glob("*.json")}
     return done.returncode, found, done.stderr
@@ -81,7 +89,7 @@ def test_ranks_that_do_not_come(tmp_path: Path) -> None:
 def test_an_interrupted_start_leaves_no_rank(tmp_path: Path) -> None:
     """Catches ranks that outlive their starter."""
     program = [sys.executable, "-c", "import os, time; os.write(1, b'%d\\n' % os.getpid()); time.sleep(600)"]
-    words = [sys.executable, "-m", "byteways.run.work.local_ranks", "--ranks", "2", "--", *program]
+    words = [sys.executable, "-m", "byteways.measuring.work.local_ranks", "--ranks", "2", "--", *program]
     starter = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert starter.stdout is not None
     ranks = [int(starter.stdout.readline()) for _ in range(2)]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.shared.simulator import simulator_path
-from byteways.run.work.simulated_ranks import SimulatedRanks
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.measuring.work.simulated_ranks import SimulatedRanks
 from kernel_arguments import INTERFACES
 from tests.asked import asked
 from tests.gpu import test_direct as on_gpus

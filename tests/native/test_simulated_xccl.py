@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.shared.request import CaseRequest
-from byteways.run.shared.simulator import simulator_path
-from byteways.run.work.answer import WorkerAnswer
-from byteways.run.work.rank_measuring import RankMeasurer
-from byteways.run.work.simulated_ranks import SimulatedRanks
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.measuring.work.answer import WorkerAnswer
+from byteways.measuring.work.rank_measuring import RankMeasurer
+from byteways.measuring.work.simulated_ranks import SimulatedRanks
 from tests.asked import asked
 from tests.native import simulated as toy
 from tests.native.simulated_ranks import Machine

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.run.shared.simulator import simulator_path
+from byteways.measuring.shared.simulator import simulator_path
 from tests.native import simulated as toy
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from byteways.run.shared.simulator import simulator_path
+from byteways.measuring.shared.simulator import simulator_path
 from tests.native import simulated as toy
 
 NO_CONTEXT, NO_BUFFER, NO_KIND, NO_OPERATION, LOCKED, INVALID = 2, 3, 4, 5, 16, 19

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from byteways import _core
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.run.shared.request import CaseRequest
-from byteways.run.work.answer import WorkerAnswer
-from byteways.run.work.rank_threads import RankThreads
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.measuring.shared.request import CaseRequest
+from byteways.measuring.work.answer import WorkerAnswer
+from byteways.measuring.work.rank_threads import RankThreads
 from tests.asked import asked
 
 
@@ -97,7 +97,7 @@ class Measurer:
 
 def test_ranks_out_of_step_give_up_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a rank that broke down while others wait for it, and a process that goes on with them."""
-    monkeypatch.setattr("byteways.run.work.rank_measuring.RankMeasurer.open", Measurer)
+    monkeypatch.setattr("byteways.measuring.work.rank_measuring.RankMeasurer.open", Measurer)
     ranks = RankThreads()
     ends = (Buffer("gpu0", "device", rank=rank) for rank in (0, 1))
     request = asked(Case("xccl", "unidirectional", (Flow(*ends, "gpu0"),), 8))

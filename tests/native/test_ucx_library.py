@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
-from byteways.run.shared.simulator import simulator_path
-from byteways.run.shared.ucx_library import ucx_of_mpi, ucx_report_of_child
+from byteways.measuring.shared.simulator import simulator_path
+from byteways.measuring.shared.ucx_library import ucx_of_mpi, ucx_report_of_child
 
 #: A UCX of the year 2020.
 OLD = """
@@ -64,7 +64,7 @@ def test_the_simulated_library_has_every_function(monkeypatch: pytest.MonkeyPatc
 def test_this_process_loads_nothing() -> None:
     """Catches a probe that loads UCX, which handles signals and memory, into the process that asks."""
     code = (
-        "from byteways.run.shared.ucx_library import ucx_of_mpi, ucx_report_of_child; ucx_report_of_child();"
+        "from byteways.measuring.shared.ucx_library import ucx_of_mpi, ucx_report_of_child; ucx_report_of_child();"
         "print('libucp.so' in open('/proc/self/maps').read())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

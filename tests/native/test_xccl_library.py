@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from byteways import _core
-from byteways.run.shared.simulator import simulator_path
+from byteways.measuring.shared.simulator import simulator_path
 
 
 @pytest.mark.parametrize(("vendor", "variable"), [("cuda", "BYTEWAYS_LIBNCCL"), ("hip", "BYTEWAYS_LIBRCCL")])

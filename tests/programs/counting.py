@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from byteways.watch.folder import read_watch_folder
+from byteways.ext.watch.folder import read_watch_folder
 from tests.mpi.counting import Rows, counter_rows, watch_rows
 
 #: Of differing functions so many are named.

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
 from tests.mpi.counting import SOURCE, VARIABLE
 from tests.programs.counting import counted_unlike
 from tests.programs.program import Program

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from byteways.plan.interfaces import metric_of
+from byteways.cases.interfaces import metric_of
+from byteways.machine.model import Topology
 from byteways.record.record import Record
-from byteways.topology.model import Topology
 from tests.changed import replace
 
 GB = 1e9

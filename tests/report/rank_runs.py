@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from byteways.plan.case import Case, Flow
+from byteways.cases.case import Case, Flow
+from byteways.measuring.work.figures import of_all_ranks
 from byteways.record.evidence import EvidenceFields
-from byteways.run.work.figures import of_all_ranks
 from tests.changed import replace
 from tests.report import run_builder
 from tests.report.run_builder import KIB, MIB, Builder

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from byteways.plan.case import Case, Flow, PlannedCase
+from byteways.measure.conduct.requested import request_fields
+
+from byteways.cases.case import Case, Flow, PlannedCase
+from byteways.machine.model import Cache, Device, Link, Topology
 from byteways.record.record import SCHEMA_VERSION, Record
-from byteways.record.requested import request_fields
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
-from byteways.topology.model import Cache, Device, Link, Topology
 from tests.changed import replace
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from byteways.explain.findings import findings
+from byteways.questions.findings import findings
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
 from tests.report.run_builder import GIB, HOSTILE, KIB, MIB, Builder, topology

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from byteways.explain.display.chart import (
+from byteways.questions.display.chart import (
     LEAST_REACH,
     Chart,
     Point,
@@ -12,7 +12,7 @@ from byteways.explain.display.chart import (
     Series,
     ratio_axis,
 )
-from byteways.explain.display.curves import over_size_chart
+from byteways.questions.display.curves import over_size_chart
 from tests.report.few_records import GB, KIB, MIB
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.two_runs.comparison import compare_runs
 from byteways.report import write_comparison
 from byteways.report.compared import ComparedPage, from_comparison
 from byteways.report.render import render_compared
+from byteways.verdicts.two_runs.comparison import compare_runs
 from tests.report.browser import IN_BROWSER, Browser
 from tests.report.run_builder import HOSTILE
-from tests.unit.test_comparison import folder_of, pairs_run
+from tests.unit.verdicts.test_comparison import folder_of, pairs_run
 
 
 def page_of(base: Path, *, simulated: bool = False, name: str = "slow") -> ComparedPage:

@@ -9,17 +9,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from byteways.explain.display.chart import Chart, Series
-from byteways.explain.results.index import Index
-from byteways.explain.two_runs.comparison import Comparison, compare_runs
+from byteways.answers.results.index import Index
+from byteways.questions.display.chart import Chart, Series
 from byteways.record.run_folder import RunFolder
 from byteways.report import write_comparison
 from byteways.report.compared import MOST_CHARTS, ComparedPage, from_comparison
 from byteways.report.views import contention, curve_changes, hierarchy
+from byteways.verdicts.two_runs.comparison import Comparison, compare_runs
 from tests.report import sample_run
 from tests.report.browser import IN_BROWSER, Browser
 from tests.report.test_accessible import violations
-from tests.unit.test_comparison import folder_of
+from tests.unit.verdicts.test_comparison import folder_of
 
 SIZES = sample_run.MIB, sample_run.GIB
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from byteways.explain.node_matrix import node_matrix
-from byteways.explain.results.index import Index
+from byteways.answers.results.index import Index
+from byteways.questions.node_matrix import node_matrix
 from byteways.record.run_folder import RunFolder
 from byteways.report.explore import Explorer, explorer, question
 from byteways.report.node.rates import gb_per_s, link_rates

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from byteways.explain.display.chart import Point
-from byteways.explain.display.curves import Fans, over_flows_chart
+from byteways.questions.display.chart import Point
+from byteways.questions.display.curves import Fans, over_flows_chart
 from tests.report.few_records import MIB
 
 

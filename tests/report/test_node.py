@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
+from byteways.answers.results.index import Index
+from byteways.machine.model import Device, Link, Nic, Topology
+from byteways.machine.routes import route
+from byteways.models import library
+from byteways.models.topology import topology_of
+from byteways.questions.findings import findings
 from byteways.record.run_folder import RunFolder
 from byteways.report.node.boxes import PICTURE_WIDTH, Box
 from byteways.report.node.drawing import THINNEST_STROKE, LinkStroke, NodeDrawing, draw
 from byteways.report.node.hosts import with_hosts
 from byteways.report.node.lines import NUMBER_HEIGHT, Labels, straight
 from byteways.report.node.rates import LinkRate, link_rates
-from byteways.simulate import library
-from byteways.simulate.topology import topology_of
-from byteways.topology.model import Device, Link, Nic, Topology
-from byteways.topology.routes import route
 from tests.report import sample_run
 
 

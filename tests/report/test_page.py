@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.display.chart import ReferenceLine
-from byteways.explain.display.numbers import moment
+from byteways.base.text import visible_data
+from byteways.machine.model import Link, Topology
+from byteways.questions.display.chart import ReferenceLine
+from byteways.questions.display.numbers import moment
 from byteways.record.run_folder import RunFolder
 from byteways.record.warnings import Warning
 from byteways.report import write_report
 from byteways.report.page import Page, from_run
 from byteways.report.render import render, script_json
-from byteways.text import visible_data
-from byteways.topology.model import Link, Topology
 from tests.changed import replace
 from tests.report import sample_run
 from tests.report.sample_run import HOSTILE

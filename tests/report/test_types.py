@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.display.chart import Axis, Chart, Panel, Point, ReferenceLine, Series
-from byteways.explain.two_runs.comparison import compare_runs
+from byteways.questions.display.chart import Axis, Chart, Panel, Point, ReferenceLine, Series
 from byteways.record.run_folder import RunFolder
 from byteways.report.compared import from_comparison
 from byteways.report.page import from_run
 from byteways.report.record_data import record_data
+from byteways.verdicts.two_runs.comparison import compare_runs
 from tests.report import sample_run
-from tests.unit.test_comparison import folder_of, pairs_run
+from tests.unit.verdicts.test_comparison import folder_of, pairs_run
 
 ROOT = Path(__file__).parents[2]
 ASSETS = ROOT / "src/byteways/report/assets"

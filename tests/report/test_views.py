@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from byteways.explain.display.chart import Chart, Series
-from byteways.explain.display.topic import Builder
-from byteways.explain.results.index import Index
-from byteways.explain.subjects import applications, contention, first_touch, latency
+from byteways.answers.results.index import Index
+from byteways.questions.display.chart import Chart, Series
+from byteways.questions.display.topic import Builder
+from byteways.questions.subjects import applications, contention, first_touch, latency
 from byteways.record.run_folder import RunFolder
 from byteways.report.views import best_way
 from tests.report import sample_run

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from byteways.explain.display.table import Table
-from byteways.explain.watched.pictures import size_chart, time_chart
+from byteways.ext.watch.advice.pictures import size_chart, time_chart
+from byteways.ext.watch.bins import Bin, Series, TimeLine, Watched
+from byteways.questions.display.table import Table
 from byteways.report.simple_page import SimplePage, simple_page
-from byteways.watch.bins import Bin, Series, TimeLine, Watched
 
 BINS = [
     Bin("copy", "cuMemcpyHtoDAsync", 2, 3000, 1500, 1500, time_ns=10),

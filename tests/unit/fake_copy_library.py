@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byteways.copying import copies, plans
-from byteways.copying.native_library import CALLS, ChoiceStruct, CopyLibrary, StatisticsStruct
+from byteways.ext.copy import copies, plans
+from byteways.ext.copy.native_library import CALLS, ChoiceStruct, CopyLibrary, StatisticsStruct
 
 PLAN = 0x1000
 #: Addresses of blocks, for copies of no bytes.

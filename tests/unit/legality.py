@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.machine.model import Capabilities, Topology
 from byteways.plan.legality import refusal
-from byteways.topology.model import Capabilities, Topology
 from tests.unit import machines
 
 Machine = tuple[Topology, Capabilities]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from byteways.topology.model import Capabilities, Device, Link, Offer, Topology
+from byteways.machine.model import Capabilities, Device, Link, Offer, Topology
 
 MIB = 2**20
 GIB = 2**30

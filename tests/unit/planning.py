@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from byteways.plan.case import PlannedCase
+from byteways.cases.case import PlannedCase
+from byteways.machine.model import Capabilities, Topology
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import Suite, parse
-from byteways.topology.model import Capabilities, Topology
 from tests.unit import machines
 
 MIB, GIB = 2**20, 2**30

@@ -14,19 +14,19 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from byteways import suites
-from byteways.errors import BytewaysError
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.interface import Interface
-from byteways.plan.interfaces import INTERFACES
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.interface import Interface
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import MEMORIES, OWNERS
+from byteways.cases.options import Option
+from byteways.machine.model import Capabilities, Topology
+from byteways.plan import suites
 from byteways.plan.legality import refusal
 from byteways.plan.limits import limit
-from byteways.plan.memory import MEMORIES, OWNERS
-from byteways.plan.options import Option
 from byteways.plan.peaks import peak
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
-from byteways.topology.model import Capabilities, Topology
 from tests.changed import replace
 from tests.unit import legality
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from byteways.explain.display.table import Table
-from byteways.explain.display.topic import Topic
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
-from byteways.explain.topics import topics
+from byteways.answers.results.index import Index
+from byteways.questions.display.table import Table
+from byteways.questions.display.topic import Topic
+from byteways.questions.findings import findings
+from byteways.questions.topics import topics
 from byteways.record.run_folder import RunFolder
 from tests.report import rank_runs
 

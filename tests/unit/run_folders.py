@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from byteways.plan.case import Buffer, Case, Flow, PlannedCase
+from byteways.cases.case import Buffer, Case, Flow, PlannedCase
+from byteways.machine.model import Capabilities, Device, Link, Topology
+from byteways.measuring.conduct.journal import encode
+from byteways.measuring.conduct.recording import record_without_values
 from byteways.record import manifest as manifests
 from byteways.record.record import Record
-from byteways.run.conduct.journal import encode
-from byteways.run.conduct.recording import record_without_values
-from byteways.topology.model import Capabilities, Device, Link, Topology
 
 
 def record(number: int, **fields: object) -> Record:

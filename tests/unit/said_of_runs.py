@@ -14,16 +14,16 @@ from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
-from byteways.explain.claims.claim import Claim
-from byteways.explain.claims.finding import Finding
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
-from byteways.explain.topics import topics
-from byteways.plan.interfaces import INTERFACES
+from byteways.answers.claims.claim import Claim
+from byteways.answers.claims.finding import Finding
+from byteways.answers.results.index import Index
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.options import Option
 from byteways.plan.limits import limit
-from byteways.plan.options import Option
 from byteways.plan.planner import make_plan
 from byteways.plan.suite import load
+from byteways.questions.findings import findings
+from byteways.questions.topics import topics
 from byteways.record.run_folder import RunFolder
 from scripts.unpack_examples import recorded
 from tests.report import rank_runs, sample_run

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import BytewaysError
-from byteways.studies.reading import load
+from byteways.base.errors import BytewaysError
+from byteways.ext.studies.published.reading import load
 
 #: Writes a study of one's own, with a text of one of its files replaced by another.
 Edit = Callable[[str, str, str], Path]
@@ -18,7 +18,7 @@ Edit = Callable[[str, str, str], Path]
 
 def edited_study(place: Path, study: str, name: str, old: str, new: str) -> Path:
     folder = place / "mine"
-    shutil.copytree(str(resources.files("byteways.studies") / study), folder)
+    shutil.copytree(str(resources.files("byteways.ext.studies.published") / study), folder)
     text = (folder / name).read_text(encoding="utf-8")
     assert old in text
     (folder / name).write_text(text.replace(old, new), encoding="utf-8")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from byteways.explain.studies.value_lookup import Sheet
-from byteways.plan.case import Case, Flow, PlannedCase
+from byteways.measure.conduct.requested import request_fields
+
+from byteways.cases.case import Case, Flow, PlannedCase
+from byteways.ext.studies.comparison.value_lookup import Sheet
+from byteways.ext.studies.published.study import Study
+from byteways.machine.model import Topology
+from byteways.models import load as load_machine
+from byteways.models.topology import topology_of
 from byteways.record.record import Record
-from byteways.record.requested import request_fields
 from byteways.record.times import Times
-from byteways.simulate import load as load_machine
-from byteways.simulate.topology import topology_of
-from byteways.studies.study import Study
-from byteways.topology.model import Topology
 
 GIB = 2**30
 

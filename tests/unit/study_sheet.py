@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from byteways.explain.studies.claims import Verdict, judge
-from byteways.explain.studies.verdicts import FAILS_HERE, HOLDS, UNTESTED
+from byteways.ext.studies.comparison.claims import Verdict, judge
+from byteways.ext.studies.comparison.verdicts import FAILS_HERE, HOLDS, UNTESTED
+from byteways.ext.studies.published.study import ClaimCheck, PublishedClaim
 from byteways.record.simulation_mark import MEASURED, Voice
-from byteways.studies.study import ClaimCheck, PublishedClaim
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 

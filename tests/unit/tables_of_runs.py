@@ -7,17 +7,17 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from byteways.explain.best.best_interfaces import best_map
-from byteways.explain.best.headline import best_first, headline, rows_of_text
-from byteways.explain.claims.claim import Claim
-from byteways.explain.display.chart import Chart, Point
-from byteways.explain.display.curves import over_flows, over_size, over_working_set
-from byteways.explain.display.table import Table, TableResult
-from byteways.explain.results.index import Index
-from byteways.explain.results.progress import damage, progress, shortfall
-from byteways.explain.results.summary import Result, ResultGroup, gpu_caches
-from byteways.explain.results.variants import Variant
-from byteways.explain.tables import tables
+from byteways.answers.best.best_interfaces import best_map
+from byteways.answers.best.headline import best_first, headline, rows_of_text
+from byteways.answers.claims.claim import Claim
+from byteways.answers.results.index import Index
+from byteways.answers.results.progress import damage, progress, shortfall
+from byteways.answers.results.summary import Result, ResultGroup, gpu_caches
+from byteways.answers.results.variants import Variant
+from byteways.questions.display.chart import Chart, Point
+from byteways.questions.display.curves import over_flows, over_size, over_working_set
+from byteways.questions.display.table import Table, TableResult
+from byteways.questions.tables import tables
 from byteways.record.record import Record
 from byteways.record.run_folder import RunFolder
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import contradictions
-from byteways.plan.interfaces import COLLECTIVES
-from byteways.run.work.figures import bus_factor
+from byteways.cases.interfaces import COLLECTIVES
+from byteways.measuring.work.figures import bus_factor
 from statements import plants_of_pages
 from statements.claims import matched
 from statements.outcome import CONTRADICTED, HOLDS

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import fuzz
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
 
 SEEDS = [{"a.toml": b'name = "x"\nsize = 1\n', "b.jsonl": b'{"a": [1, 2]}\n{"b": {"c": "d"}}\n'}]
 

@@ -10,7 +10,7 @@ import peer_runs
 import rank_slices
 import xccl_peer
 from benchmarks.peers import torch_allreduce
-from byteways.plan.interfaces import INTERFACES
+from byteways.cases.interfaces import INTERFACES
 
 FILE = "/opt/torch/nvidia/nccl/lib/libnccl.so.2"
 

@@ -9,7 +9,7 @@ import pytest
 import planted_links
 from planted_links import FRACTIONS, Planted
 from tests.changed import replace
-from tests.unit.test_comparison import Rate, folder_of, pairs_run
+from tests.unit.verdicts.test_comparison import Rate, folder_of, pairs_run
 
 FOUND = Planted("a-b", 0.8, 24, 12, 0, "a-b", ("a-b",))
 

@@ -8,7 +8,7 @@ import pytest
 
 import gain_pairs
 import predicted_gains
-from byteways.explain.results.summary import Part
+from byteways.answers.results.summary import Part
 from predicted_gains import Pair, gain, left_out, missing, row, to_json, verdict
 
 KNOWN = Part(0.5, 0.45, 0.55)

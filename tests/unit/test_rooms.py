@@ -12,21 +12,22 @@ import pytest
 
 import rooms
 from rooms import BY_NAME, CORE, ROOMS, Room
-from tests.unit.test_import_cycles import MODULES, imports, needed
+from tests.unit.house.test_import_cycles import MODULES, imports, needed
 
 FILES = rooms.files()
-#: Programs that measure; `byteways.run.hosts.worker` is started on each host.
-WORKERS = ["byteways.run.hosts.worker"] + [
+#: Programs that measure; `byteways.measuring.hosts.worker` is started on each host.
+WORKERS = ["byteways.measuring.hosts.worker"] + [
     name
     for name, file in MODULES.items()
-    if name.startswith("byteways.run.work.") and '__name__ == "__main__"' in file.read_text(encoding="utf-8")
+    if name.startswith("byteways.measuring.work.")
+    and '__name__ == "__main__"' in file.read_text(encoding="utf-8")
 ]
 #: What a worker never loads.
 ABOVE_WORKERS = (
-    "byteways.run.conduct",
-    "byteways.explain",
+    "byteways.measuring.conduct",
+    "byteways.questions",
     "byteways.report",
-    "byteways.doctor",
+    "byteways.measuring.doctor",
     "byteways.cli",
 )
 #: What modules of one kind call the same: text around a table or chart; parts of what was watched (bins.py).
@@ -93,9 +94,9 @@ def test_an_import_is_found(tmp_path: Path) -> None:
     """Catches a search that looks past late imports, modules taken from a package, or the native core."""
     file = tmp_path / "module.py"
     file.write_text(
-        "from byteways import _core, units\nimport byteways.run.work.worker\n"
-        "def late():\n    from byteways.run.conduct import process\n"
-        "    from byteways.errors import BytewaysError\n"
+        "from byteways import _core, units\nimport byteways.measuring.work.worker\n"
+        "def late():\n    from byteways.measuring.conduct import process\n"
+        "    from byteways.base.errors import BytewaysError\n"
     )
     found = {"_core", "units", "run.work.worker", "run.conduct.process", "errors"}
     assert rooms.imported(file, FILES) == found

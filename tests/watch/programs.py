@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from byteways.run.shared.simulator import native_folder
-from byteways.watch.folder import WatchFolder, read_watch_folder
+from byteways.ext.watch.folder import WatchFolder, read_watch_folder
+from byteways.measuring.shared.simulator import native_folder
 from tests.cache import cached, version
 
 HERE = Path(__file__).parent

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.run.shared.simulator import native_folder
-from byteways.watch.folder import read_snapshots
+from byteways.ext.watch.folder import read_snapshots
+from byteways.measuring.shared.simulator import native_folder
 from tests.watch.programs import PATIENCE_S, compiled
 
 HERE = Path(__file__).parent

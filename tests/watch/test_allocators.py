@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from byteways.run.shared.simulator import native_folder
-from byteways.watch.bins import Watched
-from byteways.watch.changes import TRIED_MEMORY, ProgramChange
-from byteways.watch.folder import read_snapshots
-from byteways.watch.launching import FOLDER_VARIABLE, WatchLaunch
+from byteways.ext.watch.bins import Watched
+from byteways.ext.watch.changes import TRIED_MEMORY, ProgramChange
+from byteways.ext.watch.folder import read_snapshots
+from byteways.ext.watch.launching import FOLDER_VARIABLE, WatchLaunch
+from byteways.measuring.shared.simulator import native_folder
 from tests.watch.programs import PATIENCE_S, compiled
 
 HERE = Path(__file__).parent

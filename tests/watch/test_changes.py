@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.ext.watch.changes import MEMORY_COLLECTOR, ProgramChange, changes_of
+from byteways.ext.watch.folder import read_watch_folder
+from byteways.ext.watch.launching import WatchLaunch
 from byteways.record.run_folder import RunFolder
-from byteways.watch.changes import MEMORY_COLLECTOR, ProgramChange, changes_of
-from byteways.watch.folder import read_watch_folder
-from byteways.watch.launching import WatchLaunch
 from tests.cli.called import byteways as called
 from tests.watch.programs import HERE, PATIENCE_S, compiled, fake_mpi, program, watching
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from byteways.watch.changes import COPIES_VARIABLE, HOOK, ProgramChange, changes_of
-from byteways.watch.copies import problems_of_copies
-from byteways.watch.folder import read_watch_folder
-from byteways.watch.launching import FOLDER_VARIABLE, WatchLaunch
-from byteways.watch.problems import Problem
+from byteways.ext.watch.changes import COPIES_VARIABLE, HOOK, ProgramChange, changes_of
+from byteways.ext.watch.copies import problems_of_copies
+from byteways.ext.watch.folder import read_watch_folder
+from byteways.ext.watch.launching import FOLDER_VARIABLE, WatchLaunch
+from byteways.ext.watch.problems import Problem
 from tests.watch.programs import PATIENCE_S, watching
 
 #: A byteways with a plan, of which a program makes two calls; and one whose plan cannot be opened.

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from byteways.watch.bins import Bin
-from byteways.watch.cupti import cupti_files
-from byteways.watch.folder import WatchFolder
-from byteways.watch.launching import watch_launch
+from byteways.ext.watch.bins import Bin
+from byteways.ext.watch.cupti import cupti_files
+from byteways.ext.watch.folder import WatchFolder
+from byteways.ext.watch.launching import watch_launch
 from tests.watch.programs import HERE, codes, collectors, compiled, watched
 
 #: Of a call of the fake CUPTI, in ns (FAKE_CALL_NS).

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byteways.errors import BytewaysError
-from byteways.watch.folder import (
+from byteways.base.errors import BytewaysError
+from byteways.ext.watch.folder import (
     WatchManifest,
     make_folder,
     read_snapshots,

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from byteways.watch.bins import Bin
-from byteways.watch.folder import WatchFolder
-from byteways.watch.launching import watch_launch
+from byteways.ext.watch.bins import Bin
+from byteways.ext.watch.folder import WatchFolder
+from byteways.ext.watch.launching import watch_launch
 from tests.watch.programs import HERE, codes, collectors, compiled, watched
 
 #: 10000 * major + 100 * minor of the versions whose records differ.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.watch import bins
+from byteways.ext.watch import bins
 from tests.cache import headers
 from tests.watch.programs import HERE, compiled
 

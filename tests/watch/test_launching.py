@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from byteways.cli.watched_command import Command, observe
-from byteways.run.shared.simulator import native_folder
-from byteways.watch.changes import ProgramChange
-from byteways.watch.elf import obstacle
-from byteways.watch.folder import make_folder, read_watch_folder
-from byteways.watch.launching import WatchLaunch, usable_libraries, watch_launch
-from byteways.watch.problems import WATCH_PROBLEMS, Problem, sentence
+from byteways.ext.watch.changes import ProgramChange
+from byteways.ext.watch.elf import obstacle
+from byteways.ext.watch.folder import make_folder, read_watch_folder
+from byteways.ext.watch.launching import WatchLaunch, usable_libraries, watch_launch
+from byteways.ext.watch.problems import WATCH_PROBLEMS, Problem, sentence
+from byteways.ext.watch.verbs.watched_command import Command, observe
+from byteways.measuring.shared.simulator import native_folder
 from tests.watch.programs import HERE, codes, collectors, compiled, watched
 from tests.watch.test_memcpy import copies
 
@@ -173,7 +173,7 @@ def test_an_installation_in_a_folder_that_the_linker_would_split(
     with usable_libraries(libraries, odd) as found:
         assert found.resolve() == libraries and separator not in str(found)
     monkeypatch.setenv("TMPDIR", str(odd))
-    monkeypatch.setattr("byteways.safe_folders._USUAL", ())
+    monkeypatch.setattr("byteways.base.safe_folders._USUAL", ())
     with usable_libraries(libraries, folder / "missing") as found:
         assert found == libraries
     with usable_libraries(tmp_path, odd) as found:
@@ -189,7 +189,7 @@ def test_a_program_is_watched_from_such_an_installation(
     libraries, folder = tmp_path / "a folder", tmp_path / "W"
     libraries.symlink_to(native_folder())
     make_folder(folder)
-    monkeypatch.setattr("byteways.run.shared.simulator.native_folder", lambda: libraries)
+    monkeypatch.setattr("byteways.measuring.shared.simulator.native_folder", lambda: libraries)
     ended, problems = observe(Command(copies(), [str(copies())], 1 << 20), folder, ProgramChange())
     assert (ended.exit_status, problems) == (0, [])
     watched_folder = read_watch_folder(folder)

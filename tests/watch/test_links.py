@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from byteways.cli.watched_command import link_bytes
-from byteways.explain.watched.operations import links_table
-from byteways.topology.link_counters import LinkReading
-from byteways.watch.folder import LinkBytes
+from byteways.ext.watch.advice.operations import links_table
+from byteways.ext.watch.folder import LinkBytes
+from byteways.ext.watch.verbs.watched_command import link_bytes
+from byteways.machine.link_counters import LinkReading
 from tests.cli.called import byteways
 from tests.native import fake_libraries as fake
 from tests.watch.test_cuda import run

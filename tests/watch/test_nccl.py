@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.watch.launching import watch_launch
+from byteways.ext.watch.launching import watch_launch
 from tests.watch.programs import HERE, codes, collectors, compiled, watched
 
 PLUGIN = "NCCL_PROFILER_PLUGIN"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from byteways.errors import ExitStatus
-from byteways.watch.folder import WatchFolder, read_watch_folder
+from byteways.base.errors import ExitStatus
+from byteways.ext.watch.folder import WatchFolder, read_watch_folder
 from tests.cache import cached, version
 from tests.cli.called import byteways
 from tests.watch.programs import HERE, codes, compiled, watched

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from byteways.run.shared.simulator import native_folder
-from byteways.watch.bins import Watched
-from byteways.watch.folder import read_snapshots
-from byteways.watch.launching import FOLDER_VARIABLE, MEMCPY_VARIABLE
-from byteways.watch.problems import WATCH_PROBLEMS
+from byteways.ext.watch.bins import Watched
+from byteways.ext.watch.folder import read_snapshots
+from byteways.ext.watch.launching import FOLDER_VARIABLE, MEMCPY_VARIABLE
+from byteways.ext.watch.problems import WATCH_PROBLEMS
+from byteways.measuring.shared.simulator import native_folder
 from tests.mpi import jobs
 from tests.mpi.test_watch import POLLS, built
 from tests.watch.programs import HERE, PATIENCE_S, compiled, program

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.watch.folder import WatchFolder
+from byteways.ext.watch.folder import WatchFolder
 from tests.watch.programs import HERE, PATIENCE_S, codes, collectors, compiled, watched
 
 SETTINGS = ["--memcpy", "64KiB"]

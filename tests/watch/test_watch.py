@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from byteways.watch.folder import WatchFolder, read_watch_folder
+from byteways.ext.watch.folder import WatchFolder, read_watch_folder
 from tests.cli.called import byteways
 from tests.watch.programs import HERE, PATIENCE_S, codes, compiled, fake_mpi, program, watched, watching
 

@@ -8,7 +8,7 @@
 namespace byteways {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
-// Limits of one batch: number of blocks, and bytes, or one larger block (the same in plan/memory_steps.py).
+// Limits of one batch: number of blocks, and bytes, or one larger block (the same in cases/memory_steps.py).
 inline constexpr std::uint64_t kMostHeld = 64;
 inline constexpr std::uint64_t kMostBytes = 256ull << 20;
 inline constexpr std::uint64_t kMostChecked = 4;  // blocks per batch whose first and last words are checked

@@ -25,7 +25,7 @@ namespace byteways {
 namespace {
 
 // Far longer than ranks start apart on a busy machine, shorter than the limit for a hanging worker
-// (run/conduct/conductor.py: at least 20 s).
+// (measuring/conduct/conductor.py: at least 20 s).
 constexpr std::uint64_t kPatienceNs = 10'000'000'000;
 constexpr unsigned kDirectWarp = 64;  // of AMD; NVIDIA's is half of it
 constexpr unsigned kBlocksOfMultiprocessor = 2;

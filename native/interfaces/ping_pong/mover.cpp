@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kNotDone = ~0ull;
 constexpr std::uint64_t kLeastRounds = 500;
 // Time limit of polling: far longer than any delay by the gate or a busy machine's scheduler, shorter than
-// the limit for a hanging worker (run/conduct/conductor.py: at least 20 s).
+// the limit for a hanging worker (measuring/conduct/conductor.py: at least 20 s).
 constexpr std::uint64_t kPatienceNs = 10'000'000'000;
 
 class PingPong final : public Mover {

@@ -1,5 +1,5 @@
 // Injected faults of the simulated machine. The grammar is documented in
-// docs/guides/simulate-a-machine.md; byteways.simulate.faults checks it before a sheet is made.
+// docs/guides/simulate-a-machine.md; byteways.models.faults checks it before a sheet is made.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 // A machine model as the simulator reads it. Its input is a sheet: one `key<TAB>value` line a number, the
-// machine file (src/byteways/simulate/*.toml) without sources and with tables flattened by dots,
+// machine file (src/byteways/models/*.toml) without sources and with tables flattened by dots,
 // so that a key here is the path of the same number in the file. Units are in the names. A key that is
 // missing or that nothing reads is an error: a typing mistake must not become a default. Every key is there,
 // with 0 where the file may leave it out; truth is 1 or 0; a list of one kind has its index as the last part.

@@ -33,7 +33,7 @@ class Router {
   // Reduces the links between two ends to `part` of their rate (a fault); 0 removes them. Throws
   // std::invalid_argument when there is no such link.
   void weaken(const std::string& a, const std::string& b, double part);
-  // Same rules as byteways.topology.routes. Between GPUs that xGMI joins: their own bundle, or else the
+  // Same rules as byteways.machine.routes. Between GPUs that xGMI joins: their own bundle, or else the
   // widest way over other GPUs, of equal ones that with the fewest links, both directions alike. Otherwise
   // the widest way over switches and, to and from CPUs or where there is no other, over CPUs; over GPUs as
   // the very last.

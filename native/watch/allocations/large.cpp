@@ -24,7 +24,7 @@
 namespace byteways::watch::allocations {
 namespace {
 
-// Set by the launcher (src/byteways/watch/launching.py): the kind of memory, and the least size in bytes.
+// Set by the launcher (src/byteways/ext/watch/launching.py): the kind of memory, and the least size in bytes.
 constexpr const char *kKindVariable = "BYTEWAYS_WATCH_MEMORY",
                      *kThresholdVariable = "BYTEWAYS_WATCH_THRESHOLD";
 constexpr std::size_t kHugePage = 2 << 20;

@@ -25,7 +25,7 @@ namespace {
 using namespace byteways::watch;
 using namespace byteways::watch::cupti;
 
-// Libraries to try, separated by colons, in their order (src/byteways/watch/launching.py).
+// Libraries to try, separated by colons, in their order (src/byteways/ext/watch/launching.py).
 constexpr const char* kLibrariesVariable = "BYTEWAYS_WATCH_CUPTI";
 constexpr const char* kSonames[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
 // 1 MiB has some 10,000 records. When as many buffers are full as fit into memory's bound, CUPTI drops

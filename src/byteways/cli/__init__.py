@@ -12,8 +12,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from byteways.errors import BytewaysError, ExitStatus
-from byteways.text import visible
+from byteways.base.errors import BytewaysError, ExitStatus
+from byteways.base.text import visible
 
 #: Errors of writing to standard output that the user can fix. They name no file; errors of files that we open
 #: do, or are already a BytewaysError.
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own = _own_words(words)
     debug = "--debug" in words[:own]  # at any position: users append it to a failed command
     words = [word for word in words[:own] if word != "--debug"] + words[own:]
-    from byteways.cli.terminal import prepare, print_notes
+    from byteways.console.terminal import prepare, print_notes
 
     prepare()
     print_notes()
@@ -76,7 +76,7 @@ def _answer(words: Sequence[str], debug: bool) -> int:
 
 def _of_the_system(error: Exception) -> BytewaysError | None:
     """Converts errors of the system that the user can fix; None for others."""
-    from byteways.system_errors import of_the_system, unusable
+    from byteways.base.system_errors import of_the_system, unusable
 
     if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
         _drop_output()

@@ -6,12 +6,12 @@ import os
 import shlex
 from collections.abc import Mapping
 
-from byteways.cli.terminal import say
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.console.terminal import say
+from byteways.measuring.hosts.launchers import HOST_FILE, HOST_LIST
+from byteways.measuring.shared.allocation import ON_A_NODE, Allocation
 from byteways.plan.hosts.templates import is_for_hosts
 from byteways.plan.suite_types import Suite
-from byteways.run.hosts.launchers import HOST_FILE, HOST_LIST
-from byteways.run.shared.allocation import ON_A_NODE, Allocation
 
 
 def allocated_hosts(

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from byteways.base.errors import BytewaysError, ExitStatus
+from byteways.base.units import parse_size
+from byteways.cases.kv_cache import BLOCK_TOKENS, CONTEXT_TOKENS
 from byteways.cli.best_questions import (
     Blocks,
     BlockTokens,
@@ -30,26 +33,23 @@ from byteways.cli.best_questions import (
     cache_of,
 )
 from byteways.cli.runs import opened_run
-from byteways.cli.terminal import say
 from byteways.cli.usage import BEST
-from byteways.errors import BytewaysError, ExitStatus
-from byteways.plan.kv_cache import BLOCK_TOKENS, CONTEXT_TOKENS
-from byteways.units import parse_size
+from byteways.console.terminal import say
 
 if TYPE_CHECKING:
-    from byteways.plan.case import PlannedCase
-    from byteways.plan.kv_cache import CacheBlocks
-    from byteways.plan.question import Question
+    from byteways.cases.case import PlannedCase
+    from byteways.cases.kv_cache import CacheBlocks
+    from byteways.cases.question import Question
+    from byteways.measuring.conduct.simulation import Simulation
+    from byteways.measuring.conduct.time_limit import TimeLimit
     from byteways.record.run_folder import RunFolder
-    from byteways.run.conduct.simulation import Simulation
-    from byteways.run.conduct.time_limit import TimeLimit
 
 #: The setting by which workers leave all GPUs alone.
 GPUS_SETTING = "BYTEWAYS_GPUS"
 #: What an answer needs after measuring.
 _TO_ANSWER = (
-    "byteways.explain.best.answers",
-    "byteways.explain.best.block_answers",
+    "byteways.answers.best.answers",
+    "byteways.answers.best.block_answers",
     "byteways.cli.best_printing",
 )
 _END = "a device, a glob (gpu*), 'host', a UUID or a PCI address."
@@ -113,7 +113,7 @@ def best(
     ] = None,
 ) -> int:
     """Say which method is best for a size between two devices: from a run, or measured now."""
-    from byteways.plan.question import collective_named, question
+    from byteways.cases.question import collective_named, question
 
     cache = cache_of(
         *(model, tp, block_tokens, tokens),
@@ -160,8 +160,8 @@ def _answered(
     cache: CacheBlocks | None = None,
 ) -> int:
     """Answers from a run, or measures now."""
+    from byteways.answers.best.block_answers import all_answers
     from byteways.cli.best_printing import print_answers
-    from byteways.explain.best.block_answers import all_answers
 
     if run is None:
         return _now(asked, machine, out, as_json, cache)
@@ -178,7 +178,7 @@ def _check_no_machine(run: Path, words: Sequence[str]) -> None:
     """Raises BytewaysError if a machine model is named as the run."""
     if run.exists():
         return
-    from byteways.simulate import names
+    from byteways.models import names
 
     if str(run) in names():
         hint = f"byteways best {shlex.join(words)} --machine {run}"
@@ -187,7 +187,7 @@ def _check_no_machine(run: Path, words: Sequence[str]) -> None:
 
 def _given(source: str, destination: str, size: str | None, run: Path | None) -> str:
     """Returns the size. Raises BytewaysError if it is missing, or the words are in another order."""
-    from byteways.plan.question import check_ends, meant_collective
+    from byteways.cases.question import check_ends, meant_collective
 
     if size is None and _is_size(destination) and (meant := meant_collective(source)):
         raise BytewaysError(f"'{source}' is neither a device nor a collective", hint=meant)
@@ -236,13 +236,13 @@ def _now(
     asked: Question, machine: str | None, out: Path | None, as_json: bool, cache: CacheBlocks | None
 ) -> int:
     """Measures the question and answers it, on a real machine within the question's limit."""
+    from byteways.base.private_folder import private_folder
+    from byteways.cases.question import host_alone
+    from byteways.measuring.conduct.conductor import Interrupted
+    from byteways.measuring.conduct.simulation import simulation_of
+    from byteways.measuring.conduct.time_limit import TimeLimit
     from byteways.plan.budget import BudgetError
-    from byteways.plan.question import host_alone
-    from byteways.private_folder import private_folder
     from byteways.record.simulation_mark import voice
-    from byteways.run.conduct.conductor import Interrupted
-    from byteways.run.conduct.simulation import simulation_of
-    from byteways.run.conduct.time_limit import TimeLimit
 
     began = time.monotonic()
     simulation = simulation_of(machine, None)
@@ -261,9 +261,9 @@ def _now(
             return ExitStatus.INTERRUPTED
         except BudgetError as error:
             raise _no_time(asked.answer_within_s, f"{error.cause}, as estimated") from error
+        from byteways.answers.best.answers import left_out
+        from byteways.answers.best.block_answers import all_answers
         from byteways.cli.best_printing import print_answers
-        from byteways.explain.best.answers import left_out
-        from byteways.explain.best.block_answers import all_answers
 
         took_s = time.monotonic() - began
         kept = f" into {out}" if out else ""

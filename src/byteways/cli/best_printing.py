@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from byteways.cli.layout import Lines, show
-from byteways.cli.terminal import echo, say
-from byteways.explain.best.answers import Answer
-from byteways.explain.best.block_answers import candidate_rows
-from byteways.explain.best.load import LoadAnswer
-from byteways.explain.best.no_answer import NoAnswer
-from byteways.explain.best.placement import Placement
-from byteways.explain.best.wording_load import load_lines, load_table, load_title
-from byteways.explain.display.table import Table
-from byteways.json_text import json_text
+from byteways.answers.best.answers import Answer
+from byteways.answers.best.block_answers import candidate_rows
+from byteways.answers.best.load import LoadAnswer
+from byteways.answers.best.no_answer import NoAnswer
+from byteways.answers.best.placement import Placement
+from byteways.answers.best.wording_load import load_lines, load_table, load_title
+from byteways.base.json_text import json_text
+from byteways.console.layout import Lines, show
+from byteways.console.terminal import echo, say
+from byteways.questions.display.table import Table
 from byteways.record.simulation_mark import is_simulated, mark_of
 
 if TYPE_CHECKING:
-    from byteways.plan.kv_cache import CacheBlocks
+    from byteways.cases.kv_cache import CacheBlocks
     from byteways.record.run_folder import RunFolder
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
 
 if TYPE_CHECKING:
-    from byteways.plan.kv_cache import CacheBlocks
-    from byteways.plan.question import Question
+    from byteways.cases.kv_cache import CacheBlocks
+    from byteways.cases.question import Question
 
 Load = Annotated[
     str | None,
@@ -58,7 +58,7 @@ def cache_of(
     Raises:
         BytewaysError: As cache_blocks().
     """
-    from byteways.plan.kv_cache import BLOCK_TOKENS, CONTEXT_TOKENS, cache_blocks
+    from byteways.cases.kv_cache import BLOCK_TOKENS, CONTEXT_TOKENS, cache_blocks
 
     usual = (tp, block_tokens, tokens) == (1, BLOCK_TOKENS, CONTEXT_TOKENS)
     if model is None and usual and not any(value is not None for value in numbers.values()):
@@ -81,8 +81,8 @@ def asked_of_blocks(
     Raises:
         BytewaysError: Blocks are given twice, or with a size; or as question().
     """
+    from byteways.cases.question import question
     from byteways.plan.block_files import named_blocks
-    from byteways.plan.question import question
 
     if blocks is not None and cache is not None:
         raise BytewaysError(

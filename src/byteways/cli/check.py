@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from byteways.base.errors import BytewaysError, ExitStatus
+from byteways.base.json_text import json_text
+from byteways.base.system_errors import cannot_write
+from byteways.base.writing import write_named
 from byteways.cli.power_options import LeastEffect, Strict
 from byteways.cli.runs import Every, Mixed, opened_run
-from byteways.cli.terminal import echo, say
-from byteways.errors import BytewaysError, ExitStatus
-from byteways.json_text import json_text
-from byteways.system_errors import cannot_write
-from byteways.writing import write_named
+from byteways.console.terminal import echo, say
 
 if TYPE_CHECKING:
-    from byteways.explain.checks.check import Check
+    from byteways.verdicts.checks.check import Check
 
 #: Most rows that are printed without --all.
 MOST_ROWS = 30
@@ -81,7 +81,7 @@ def check(
     ] = None,
 ) -> int:
     """Judge each case of a run; exit with status 1 if any is FAIL or MISSING, or all together are slower."""
-    from byteways.explain.checks.check import CheckQuestion, checked
+    from byteways.verdicts.checks.check import CheckQuestion, checked
 
     if learn:
         return _learn(runs, out)
@@ -115,8 +115,8 @@ def check(
 
 def _status(found: Check) -> int:
     """Returns the exit status: a run of which nothing can be judged has not passed."""
-    from byteways.explain.checks.verdict import UNKNOWN
-    from byteways.explain.checks.wording_check import nothing_judged
+    from byteways.verdicts.checks.verdict import UNKNOWN
+    from byteways.verdicts.checks.wording_check import nothing_judged
 
     if found.verdict == UNKNOWN:
         raise nothing_judged(found)
@@ -124,8 +124,8 @@ def _status(found: Check) -> int:
 
 
 def _learn(runs: list[Path], out: Path | None) -> int:
-    from byteways.explain.checks.learning import learned
-    from byteways.explain.results.counting import count
+    from byteways.answers.results.counting import count
+    from byteways.verdicts.checks.learning import learned
 
     if out is None:
         raise BytewaysError("--learn needs a file to write", hint="byteways check --learn RUN… --out FILE")
@@ -162,15 +162,15 @@ def _print_drain_line(found: Check) -> None:
 
 def _shown(found: Check) -> tuple[str, ...]:
     """Returns verdicts that do not fail and are printed without --all."""
-    from byteways.explain.checks.verdict import HIGH, NOT_DECIDED
+    from byteways.verdicts.checks.verdict import HIGH, NOT_DECIDED
 
     return (HIGH, NOT_DECIDED) if found.strict else (HIGH,)
 
 
 def _print(found: Check, every: bool) -> None:
-    from byteways.cli.layout import Lines, show
-    from byteways.explain.checks.wording_check import HEADINGS, details, row, summary, suspicion
-    from byteways.explain.display.table import Table
+    from byteways.console.layout import Lines, show
+    from byteways.questions.display.table import Table
+    from byteways.verdicts.checks.wording_check import HEADINGS, details, row, summary, suspicion
 
     for mark in found.marks:
         echo(mark)

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from byteways.base.errors import BytewaysError, ExitStatus
+from byteways.base.json_text import json_text
+from byteways.base.spelling import closest
 from byteways.cli.power_options import LeastEffect, Strict
 from byteways.cli.runs import Every, Mixed, opened_run
-from byteways.cli.terminal import echo, say
-from byteways.errors import BytewaysError, ExitStatus
-from byteways.explain.two_runs.wording_options import FAIL_IF
-from byteways.json_text import json_text
-from byteways.plan.spelling import closest
+from byteways.console.terminal import echo, say
+from byteways.verdicts.two_runs.wording_options import FAIL_IF
 
 if TYPE_CHECKING:
-    from byteways.cli.layout import Lines
-    from byteways.explain.display.table import Table
-    from byteways.explain.two_runs.across_machines import ClassComparison, MachinesRow
-    from byteways.explain.two_runs.comparison import Comparison
-    from byteways.explain.two_runs.environments import Difference
+    from byteways.console.layout import Lines
+    from byteways.questions.display.table import Table
     from byteways.record.run_folder import RunFolder
+    from byteways.verdicts.two_runs.across_machines import ClassComparison, MachinesRow
+    from byteways.verdicts.two_runs.comparison import Comparison
+    from byteways.verdicts.two_runs.environments import Difference
 
 CASE, LINK_CLASS = "case", "link-class"
 #: Most differing cases, differences of environment and failed cases that are printed without --all.
@@ -53,10 +53,10 @@ def compare(
     ] = False,
 ) -> int:
     """Compare runs: differences of the environment, then of the results, the largest first."""
-    from byteways.explain.claims.wording import UNDECIDED
-    from byteways.explain.two_runs.comparison import check, compare_runs
-    from byteways.explain.two_runs.paired_cases import DEFAULT_LEAST_EFFECT
-    from byteways.explain.two_runs.wording_comparison import Condition, part_of
+    from byteways.answers.claims.wording import UNDECIDED
+    from byteways.verdicts.two_runs.comparison import check, compare_runs
+    from byteways.verdicts.two_runs.paired_cases import DEFAULT_LEAST_EFFECT
+    from byteways.verdicts.two_runs.wording_comparison import Condition, part_of
 
     if by not in (CASE, LINK_CLASS):
         raise BytewaysError(f"unknown --by '{by}'", hint=closest(by, (CASE, LINK_CLASS)))
@@ -97,9 +97,9 @@ def _marks(folders: Sequence[RunFolder]) -> list[str]:
 
 
 def _print(compared: Comparison, folders: Sequence[RunFolder], every: bool) -> None:
-    from byteways.cli.layout import Lines, show
-    from byteways.explain.display.table import Table
-    from byteways.explain.two_runs.wording_comparison import HEADINGS, row
+    from byteways.console.layout import Lines, show
+    from byteways.questions.display.table import Table
+    from byteways.verdicts.two_runs.wording_comparison import HEADINGS, row
 
     own = [_named(name, folders) for name in compared.names]
     for mark in _marks(own):
@@ -128,9 +128,9 @@ def _named(name: str, folders: Sequence[RunFolder]) -> RunFolder:
 
 
 def _environment(compared: Comparison, runs: Sequence[RunFolder]) -> Table | Lines:
-    from byteways.cli.layout import Lines
-    from byteways.explain.display.table import Table
-    from byteways.explain.two_runs.environments import between_machines
+    from byteways.console.layout import Lines
+    from byteways.questions.display.table import Table
+    from byteways.verdicts.two_runs.environments import between_machines
 
     title = "differences of the environment"
     if not compared.environment:
@@ -145,8 +145,8 @@ def _environment(compared: Comparison, runs: Sequence[RunFolder]) -> Table | Lin
 
 
 def _result(compared: Comparison, most: int) -> Iterator[str]:
-    from byteways.explain.results.counting import count
-    from byteways.explain.two_runs.wording_comparison import more, pooled, summary, suspicion
+    from byteways.answers.results.counting import count
+    from byteways.verdicts.two_runs.wording_comparison import more, pooled, summary, suspicion
 
     yield summary(compared)
     if said := suspicion(compared):
@@ -163,7 +163,7 @@ def _result(compared: Comparison, most: int) -> Iterator[str]:
 
 
 def _by_class(folders: Sequence[RunFolder], names: Sequence[str], every: bool, as_json: bool) -> None:
-    from byteways.explain.two_runs.across_machines import compare_classes
+    from byteways.verdicts.two_runs.across_machines import compare_classes
 
     found = compare_classes(folders, names)
     if as_json:
@@ -177,8 +177,8 @@ def _by_class(folders: Sequence[RunFolder], names: Sequence[str], every: bool, a
 
 
 def _print_classes(compared: ClassComparison, every: bool) -> None:
-    from byteways.cli.layout import Lines, show
-    from byteways.explain.two_runs.wording_comparison import class_summary
+    from byteways.console.layout import Lines, show
+    from byteways.verdicts.two_runs.wording_comparison import class_summary
 
     first, second = compared.names
     runs = Lines("runs", (f"first: {first}", f"second: {second}"))
@@ -188,7 +188,7 @@ def _print_classes(compared: ClassComparison, every: bool) -> None:
 
 def _classes(compared: Comparison, folders: Sequence[RunFolder]) -> tuple[MachinesRow, ...]:
     """Returns the rows of two unlike machines by link class; none without transfers over known links."""
-    from byteways.explain.two_runs.across_machines import compare_classes
+    from byteways.verdicts.two_runs.across_machines import compare_classes
 
     try:
         (found,) = compare_classes([_named(name, folders) for name in compared.names], compared.names)
@@ -206,10 +206,10 @@ def _classes_as_data(compared: Comparison, folders: Sequence[RunFolder]) -> dict
 
 def _class_tables(rows: Sequence[MachinesRow], every: bool) -> list[Table | Lines]:
     """Returns a table for each kind of pair; of the largest size alone unless every row is asked for."""
-    from byteways.explain.display.table import Table
-    from byteways.explain.results.selection import PAIR_KINDS
-    from byteways.explain.results.summary import group_by
-    from byteways.explain.two_runs.wording_comparison import class_row
+    from byteways.answers.results.selection import PAIR_KINDS
+    from byteways.answers.results.summary import group_by
+    from byteways.questions.display.table import Table
+    from byteways.verdicts.two_runs.wording_comparison import class_row
 
     columns = ("interface", "size", "first", "second", "second beside first")
     tables: list[Table | Lines] = []

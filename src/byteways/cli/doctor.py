@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from byteways import __version__
-from byteways.cli.terminal import echo
-from byteways.doctor.check import CHECK_STATES, Diagnosis
-from byteways.errors import BytewaysError, ExitStatus
-from byteways.json_text import json_text
-from byteways.text import visible
+from byteways.base.errors import BytewaysError, ExitStatus
+from byteways.base.json_text import json_text
+from byteways.base.text import visible
+from byteways.console.terminal import echo
+from byteways.measuring.doctor.check import CHECK_STATES, Diagnosis
 
 if TYPE_CHECKING:
-    from byteways.run.conduct.probe import Probe
-    from byteways.run.shared.health_users import GpuUse
-    from byteways.topology.model import Capabilities
-    from byteways.topology.nvml import Nvml
+    from byteways.machine.model import Capabilities
+    from byteways.machine.nvml import Nvml
+    from byteways.measuring.conduct.probe import Probe
+    from byteways.measuring.shared.health_users import GpuUse
 
 #: Maximum width of text, and its width in a pipe, where the reader's window is unknown.
 MOST_TEXT_WIDTH = 100
@@ -67,23 +67,23 @@ def doctor(
 
 def examine() -> tuple[list[Diagnosis], bool]:
     """Returns all findings on this machine, and whether byteways can measure anything."""
-    from byteways.doctor.devices import check_gpus, check_mps, check_outliers
-    from byteways.doctor.gpu_driver import check_gpu_driver
-    from byteways.doctor.host import check_host
-    from byteways.doctor.libraries import (
+    from byteways.base.settings import kernel_cache
+    from byteways.machine import nvml
+    from byteways.machine.discovery import discover
+    from byteways.machine.sysfs_pcie import gpu_addresses
+    from byteways.measuring.doctor.devices import check_gpus, check_mps, check_outliers
+    from byteways.measuring.doctor.gpu_driver import check_gpu_driver
+    from byteways.measuring.doctor.host import check_host
+    from byteways.measuring.doctor.libraries import (
         OPTIONAL_LIBRARIES,
         check_gpu_messages,
         check_libraries,
         check_optional,
     )
-    from byteways.doctor.process import check_process
-    from byteways.run.shared.health_host import HostMonitor
-    from byteways.run.shared.mpi_library import mpi_report_found
-    from byteways.run.shared.mpi_wheels import obstacle, wheels_found
-    from byteways.settings import kernel_cache
-    from byteways.topology import nvml
-    from byteways.topology.discovery import discover
-    from byteways.topology.sysfs_pcie import gpu_addresses
+    from byteways.measuring.doctor.process import check_process
+    from byteways.measuring.shared.health_host import HostMonitor
+    from byteways.measuring.shared.mpi_library import mpi_report_found
+    from byteways.measuring.shared.mpi_wheels import obstacle, wheels_found
 
     found, checks = start_worker()
     on_bus = gpu_addresses(Path("/sys"), Path("/proc"))
@@ -111,7 +111,7 @@ def examine() -> tuple[list[Diagnosis], bool]:
 
 def gpu_users(capabilities: Capabilities, management: Nvml) -> dict[str, GpuUse]:
     """Returns other users of the probed GPUs by device; the probing worker has already exited."""
-    from byteways.run.shared.health_users import GpuUsers
+    from byteways.measuring.shared.health_users import GpuUsers
 
     try:
         from byteways import _core
@@ -130,7 +130,7 @@ def gpu_users(capabilities: Capabilities, management: Nvml) -> dict[str, GpuUse]
 
 def start_worker() -> tuple[Probe | None, list[Diagnosis]]:
     """Probes with a worker, like a run. If it does not start, nothing can be measured."""
-    from byteways.run.conduct.probe import probe
+    from byteways.measuring.conduct.probe import probe
 
     try:
         found = probe()

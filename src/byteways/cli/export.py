@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
+from byteways.base.errors import BytewaysError
+from byteways.base.system_errors import cannot_write
+from byteways.base.text import ESCAPED
+from byteways.base.writing import named
 from byteways.cli.runs import opened_run
-from byteways.cli.terminal import say
-from byteways.errors import BytewaysError
-from byteways.system_errors import cannot_write
-from byteways.text import ESCAPED
-from byteways.writing import named
+from byteways.console.terminal import say
 
 
 def export(
@@ -34,7 +34,7 @@ def export(
     ] = False,
 ) -> int:
     """Export the results of a run as CSV, Parquet or JSON; column names carry the base units."""
-    from byteways.explain.results.summary import shown
+    from byteways.answers.results.summary import shown
     from byteways.record.exporters import FORMATS
     from byteways.record.simulation_mark import mark_of
 

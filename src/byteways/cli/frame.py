@@ -11,9 +11,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from byteways import __version__
-from byteways.cli.terminal import echo
+from byteways.base.errors import ExitStatus
 from byteways.cli.usage import explained
-from byteways.errors import ExitStatus
+from byteways.console.terminal import echo
 
 #: Summary of each verb in the order of --help, by task. Each verb is the function of that name in
 #: byteways/cli/<verb>.py.

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from byteways.base.errors import BytewaysError
+from byteways.base.spelling import closest
 from byteways.cli.frame import VERBS, VERBS_BY_TASK, call
-from byteways.cli.terminal import echo
 from byteways.cli.usage import verb_elsewhere
-from byteways.errors import BytewaysError
-from byteways.plan.spelling import closest
+from byteways.console.terminal import echo
 
 #: Columns of the names of verbs.
 _WIDTH = max(map(len, VERBS)) + 2

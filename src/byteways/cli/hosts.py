@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from byteways.cli.layout import Lines, show
+from byteways.base.errors import BytewaysError, ExitStatus
+from byteways.base.json_text import json_text
+from byteways.base.units import format_duration, format_size
+from byteways.cases.case import PlannedCase
 from byteways.cli.measure_and_report import (
     command_line,
     main_findings,
@@ -19,31 +22,28 @@ from byteways.cli.measure_and_report import (
 )
 from byteways.cli.plan_text import plan_blocks
 from byteways.cli.progress import WRONG, counts_text, figure
-from byteways.cli.terminal import echo, say
-from byteways.errors import BytewaysError, ExitStatus
-from byteways.explain.display.table import Table
-from byteways.json_text import json_text
-from byteways.plan.case import PlannedCase
-from byteways.plan.hosts.names import Host, hosts_of
-from byteways.plan.hosts.plan import HostsPlan
-from byteways.plan.hosts.rule import DEFAULT_EACH, Meetings, PairRule
-from byteways.plan.planner import Plan
-from byteways.plan.suite_types import Suite
-from byteways.record.record import Record
-from byteways.record.run_folder import LOG, RunFolder
-from byteways.run.conduct.interruption import Interruption
-from byteways.run.conduct.new_folder import check_new_folder
-from byteways.run.hosts.execution import (
+from byteways.console.layout import Lines, show
+from byteways.console.terminal import echo, say
+from byteways.measuring.conduct.interruption import Interruption
+from byteways.measuring.conduct.new_folder import check_new_folder
+from byteways.measuring.hosts.execution import (
     HostsExecution,
     begin_between_hosts,
     hosts_plan,
     take_up_between_hosts,
 )
-from byteways.run.hosts.facts import ends_of
-from byteways.run.hosts.job import HostsJob
-from byteways.run.hosts.launchers import HOSTS_WORKER_MODULE, find_hosts_launcher
-from byteways.run.shared.options import RunOptions
-from byteways.units import format_duration, format_size
+from byteways.measuring.hosts.facts import ends_of
+from byteways.measuring.hosts.job import HostsJob
+from byteways.measuring.hosts.launchers import HOSTS_WORKER_MODULE, find_hosts_launcher
+from byteways.measuring.shared.options import RunOptions
+from byteways.plan.hosts.names import Host, hosts_of
+from byteways.plan.hosts.plan import HostsPlan
+from byteways.plan.hosts.rule import DEFAULT_EACH, Meetings, PairRule
+from byteways.plan.planner import Plan
+from byteways.plan.suite_types import Suite
+from byteways.questions.display.table import Table
+from byteways.record.record import Record
+from byteways.record.run_folder import LOG, RunFolder
 
 #: Rounds and pairs of a round that a dry run prints; and pairs that progress names.
 ROUNDS_SHOWN, PAIRS_SHOWN = 3, 4

@@ -9,31 +9,31 @@ from typing import Annotated, Any
 import typer
 from msgspec import structs, to_builtins
 
-from byteways.aliases import elsewhere
-from byteways.cli.layout import Lines, Notes, numeric, show
-from byteways.cli.terminal import echo, say
-from byteways.errors import BytewaysError
-from byteways.explain.display.table import Table
-from byteways.json_text import json_text
-from byteways.plan import vocabulary
-from byteways.plan.case import Case
-from byteways.plan.describe import options_text
+from byteways.base.aliases import elsewhere
+from byteways.base.errors import BytewaysError
+from byteways.base.json_text import json_text
+from byteways.base.units import format_size
+from byteways.cases import vocabulary
+from byteways.cases.case import Case
+from byteways.cases.describe import options_text
+from byteways.cases.folding import folded, names_text
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import OWNERS
+from byteways.cases.misplaced_words import OF_PROGRAM, advice
+from byteways.console.layout import Lines, Notes, numeric, show
+from byteways.console.terminal import echo, say
+from byteways.ext.studies.published import names as study_names
+from byteways.ext.studies.published.reading import load as load_study
+from byteways.machine.model import Capabilities, Offer, Topology
+from byteways.machine.nominal import NOMINAL_MACHINES
+from byteways.measuring.conduct.simulation import Simulation, simulation_of
+from byteways.models import load as load_machine
+from byteways.models import names as machine_names
 from byteways.plan.flow_sets import lacking
-from byteways.plan.folding import folded, names_text
-from byteways.plan.interfaces import INTERFACES
 from byteways.plan.legality import executes, interface_offer, kind_of, memory_offer
-from byteways.plan.memory import OWNERS
-from byteways.plan.misplaced_words import OF_PROGRAM, advice
 from byteways.plan.suite import load, names
 from byteways.plan.suite_types import Suite
-from byteways.run.conduct.simulation import Simulation, simulation_of
-from byteways.simulate import load as load_machine
-from byteways.simulate import names as machine_names
-from byteways.studies import names as study_names
-from byteways.studies.reading import load as load_study
-from byteways.topology.model import Capabilities, Offer, Topology
-from byteways.topology.nominal import NOMINAL_MACHINES
-from byteways.units import format_size
+from byteways.questions.display.table import Table
 
 #: A section of the output: rows with equal keys.
 SectionRows = tuple[Mapping[str, Any], ...]
@@ -111,14 +111,14 @@ def list_(
 
 def look(simulation: Simulation | None = None) -> KnownMachine:
     """Probes this or a simulated machine; if that fails, uses what the system reports without a runtime."""
-    from byteways.topology.discovery import discover
+    from byteways.machine.discovery import discover
 
     if simulation is not None:
         found = simulation.probe().capabilities
         return KnownMachine(simulation.topology(found.devices), found)
     try:
-        from byteways.run.conduct.opening import topology_of
-        from byteways.run.conduct.probe import probe
+        from byteways.measuring.conduct.opening import topology_of
+        from byteways.measuring.conduct.probe import probe
 
         probed = probe()
     except BytewaysError as error:

@@ -9,28 +9,28 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from byteways.base.errors import ExitStatus
+from byteways.base.json_text import json_text
+from byteways.base.text import restored
+from byteways.base.units import format_duration
+from byteways.cases.case import PlannedCase
 from byteways.cli.progress import WRONG, Progress, counts_text, stderr_screen
-from byteways.cli.terminal import echo, say
-from byteways.errors import ExitStatus
-from byteways.json_text import json_text
-from byteways.plan.case import PlannedCase
+from byteways.console.terminal import echo, say
+from byteways.measuring.conduct.conductor import Conductor
+from byteways.measuring.conduct.execution import Execution
+from byteways.measuring.conduct.interruption import Interruption
+from byteways.measuring.conduct.skipped_cases import Lacks, mostly_skipped
 from byteways.plan.suite_types import LEAST_RANKED
 from byteways.record.busy_machine import verdict_of
 from byteways.record.run_folder import LOG, RunFolder
 from byteways.record.simulation_mark import Voice, mark_of, model_of, voice_of
 from byteways.record.unusable_gpus import verdict_on_gpus
-from byteways.run.conduct.conductor import Conductor
-from byteways.run.conduct.execution import Execution
-from byteways.run.conduct.interruption import Interruption
-from byteways.run.conduct.skipped_cases import Lacks, mostly_skipped
-from byteways.text import restored
-from byteways.units import format_duration
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from byteways.explain.claims.finding import Finding
-    from byteways.explain.results.summary import RecordedRun
+    from byteways.answers.claims.finding import Finding
+    from byteways.answers.results.summary import RecordedRun
 
 #: Prints the outcome: receives the run, its number of records by status, and the path of the report.
 Tell = Callable[[RunFolder, Counter[str], Path | None], None]
@@ -115,7 +115,7 @@ def measure_and_report(
 
 
 def _open_cases(folder: Path) -> list[list[str]]:
-    from byteways.explain.best.open_comparisons import open_cases
+    from byteways.answers.best.open_comparisons import open_cases
 
     return open_cases(folder)
 
@@ -124,8 +124,8 @@ def settled_text(execution: Execution, run: RecordedRun) -> str:
     """Says that further rounds decided the comparisons of the first page, or what would; '' if there were
     none and none are needed.
     """
-    from byteways.explain.best.open_comparisons import open_comparisons, what_is_open
-    from byteways.explain.results.index import Index
+    from byteways.answers.best.open_comparisons import open_comparisons, what_is_open
+    from byteways.answers.results.index import Index
 
     own = 1 + max((one.round for one in execution.planned), default=0)
     if own < LEAST_RANKED or _for_s(execution) or execution.state != "complete":
@@ -215,7 +215,7 @@ def _for_s(execution: Execution) -> float | None:
 
 def print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, as_json: bool) -> None:
     """Prints the recommended interfaces, the main findings and where the report is."""
-    from byteways.explain.best.headline import best_first, headline
+    from byteways.answers.best.headline import best_first, headline
 
     found = main_findings(folder)
     if as_json:
@@ -242,7 +242,8 @@ def print_outcome(folder: RunFolder, counts: Counter[str], report: Path | None, 
 
 def print_ending(folder: RunFolder, found: Sequence[Finding]) -> None:
     """Prints the node, these findings and the recommended interfaces."""
-    from byteways.cli.overview import (
+    from byteways.answers.results.index import Index
+    from byteways.console.overview import (
         print_findings,
         print_headline,
         print_matrix,
@@ -250,7 +251,6 @@ def print_ending(folder: RunFolder, found: Sequence[Finding]) -> None:
         print_verdict,
         printed,
     )
-    from byteways.explain.results.index import Index
 
     mark, index = mark_of(folder.manifest), Index.of(folder)
 
@@ -267,7 +267,7 @@ def print_ending(folder: RunFolder, found: Sequence[Finding]) -> None:
 
 def main_findings(folder: RunFolder) -> list[Finding]:
     """Returns the most important findings of a run."""
-    from byteways.explain.findings import findings
+    from byteways.questions.findings import findings
 
     return findings(folder)[:FINDINGS_SHOWN]
 

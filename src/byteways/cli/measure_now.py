@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from byteways.cases.case import PlannedCase
 from byteways.cli.measure_and_report import command_line
 from byteways.cli.progress import Progress, stderr_screen
-from byteways.plan.case import PlannedCase
+from byteways.measuring.conduct import plan_file
+from byteways.measuring.conduct.conductor import Interrupted
+from byteways.measuring.conduct.interruption import Interruption
+from byteways.measuring.conduct.measure_from_python import measure_from_python
+from byteways.measuring.conduct.settling import OpenCases
+from byteways.measuring.conduct.simulation import Simulation
+from byteways.measuring.conduct.suite_choice import SuiteOf
+from byteways.measuring.conduct.time_limit import TimeLimit
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.suite import parse
 from byteways.plan.suite_types import Suite
 from byteways.record.run_folder import MANIFEST, RunFolder
-from byteways.run.conduct import plan_file
-from byteways.run.conduct.conductor import Interrupted
-from byteways.run.conduct.interruption import Interruption
-from byteways.run.conduct.measure_from_python import measure_from_python
-from byteways.run.conduct.settling import OpenCases
-from byteways.run.conduct.simulation import Simulation
-from byteways.run.conduct.suite_choice import SuiteOf
-from byteways.run.conduct.time_limit import TimeLimit
-from byteways.run.shared.options import RunOptions
 
 
 def measure_now(

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from byteways.cli.layout import Lines
-from byteways.explain.display.table import Table
-from byteways.plan.case import Case, PlannedCase
-from byteways.plan.describe import PlanSummary, concurrent_text, describe
-from byteways.plan.interfaces import INTERFACES
+from byteways.base.units import format_size
+from byteways.cases.case import Case, PlannedCase
+from byteways.cases.describe import PlanSummary, concurrent_text, describe
+from byteways.cases.interfaces import INTERFACES
+from byteways.console.layout import Lines
 from byteways.plan.planner import Plan
+from byteways.questions.display.table import Table
 from byteways.record.simulation_mark import MEASURED, Voice
-from byteways.units import format_size
 
 #: Columns around the options; a column with equal text in all lines moves to the title.
 _FIRST = ("interface", "between", "by", "size")

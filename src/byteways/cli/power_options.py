@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from byteways.explain.two_runs.wording_options import LEAST_EFFECT, STRICT
+from byteways.verdicts.two_runs.wording_options import LEAST_EFFECT, STRICT
 
 LeastEffect = Annotated[str | None, typer.Option("--least-effect", help=LEAST_EFFECT)]
 Strict = Annotated[bool, typer.Option("--strict", help=STRICT)]

@@ -11,13 +11,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from byteways.cli.screens import Screen, Status, Terminal
-from byteways.cli.terminal import say
-from byteways.plan.case import OF_ALL_RANKS, Case, PlannedCase
+from byteways.base.units import format_bandwidth, format_size, format_time
+from byteways.cases.case import OF_ALL_RANKS, Case, PlannedCase
+from byteways.console.screens import Screen, Status, Terminal
+from byteways.console.terminal import say
+from byteways.measuring.conduct.interruption import Interruption
 from byteways.record.record import Record
 from byteways.record.simulation_mark import MEASURED, Voice
-from byteways.run.conduct.interruption import Interruption
-from byteways.units import format_bandwidth, format_size, format_time
 
 REDRAW_S = 0.5
 PLAIN_EVERY_S = 5.0

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from byteways.cli.beside_option import BesideRun, check_pair, opened_second_run
+from byteways.base.errors import BytewaysError
+from byteways.base.text import restored
+from byteways.base.writing import is_standard_output
 from byteways.cli.runs import opened_run
-from byteways.cli.terminal import echo, say
-from byteways.errors import BytewaysError
-from byteways.text import restored
-from byteways.writing import is_standard_output
+from byteways.console.terminal import echo, say
+from byteways.ext.studies.verbs.beside_option import BesideRun, check_pair, opened_second_run
 
 if TYPE_CHECKING:
+    from byteways.ext.studies.published.study import Study
     from byteways.record.run_folder import RunFolder
-    from byteways.studies.study import Study
 
 
 #: How the name of a page may end.
@@ -83,7 +83,7 @@ def report(
 
 def _study_of(run: RunFolder) -> Study:
     """Returns the study that a run repeats. Raises BytewaysError if it repeats none."""
-    from byteways.studies.reading import load
+    from byteways.ext.studies.published.reading import load
 
     told = run.manifest.get("study") or {}
     if "key" not in told:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from byteways.base.errors import BytewaysError
+from byteways.base.settings import check_settings
 from byteways.cli.allocated_hosts import allocated_hosts, check_started_on_one_host, doubt_about_this_host
 from byteways.cli.measure_and_report import print_outcome
 from byteways.cli.run_options import (
@@ -39,14 +41,12 @@ from byteways.cli.run_options import (
     options_of,
 )
 from byteways.cli.run_task import RunTask, name_writers, refuse_with_resume
-from byteways.cli.terminal import say
-from byteways.errors import BytewaysError
+from byteways.console.terminal import say
+from byteways.measuring.conduct.simulation import Simulation, simulation_of
+from byteways.measuring.hosts.execution import is_between_hosts
 from byteways.plan.suite import load
 from byteways.plan.suite_types import Suite
 from byteways.record.run_folder import RunFolder
-from byteways.run.conduct.simulation import Simulation, simulation_of
-from byteways.run.hosts.execution import is_between_hosts
-from byteways.settings import check_settings
 
 
 def run(
@@ -118,7 +118,7 @@ def _chosen(
         for name, value in (("a suite", suite), ("--transfers", transfers)):
             if value:
                 raise BytewaysError(f"--from does not add to {name}", hint=f"leave out {name}")
-        from byteways.cli.watched_suite import suite_of_folder
+        from byteways.ext.watch.verbs.watched_suite import suite_of_folder
 
         return suite_of_folder(watched, simulation)
     if not transfers:

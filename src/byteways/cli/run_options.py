@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.base.units import parse_duration
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.hosts.rule import PairRule
 from byteways.plan.ranks import MOST_RANKS
-from byteways.run.shared.options import RunOptions
-from byteways.units import parse_duration
 
 Only = Annotated[
     list[str] | None,

@@ -9,30 +9,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from byteways.base.errors import BytewaysError, ExitStatus
+from byteways.base.json_text import json_text
 from byteways.cli import called_at
 from byteways.cli.measure_and_report import Tell, command_line, measure_and_report
 from byteways.cli.preloading import importing
-from byteways.cli.terminal import echo, say
-from byteways.errors import BytewaysError, ExitStatus
-from byteways.json_text import json_text
+from byteways.console.terminal import echo, say
+from byteways.measuring.conduct.conductor import Interrupted
+from byteways.measuring.conduct.dry_run import DryRun, dry_plan
+from byteways.measuring.conduct.execution import Execution, begin
+from byteways.measuring.conduct.interruption import Interruption
+from byteways.measuring.conduct.new_folder import check_new_folder
+from byteways.measuring.conduct.resume import missing_plan, take_up
+from byteways.measuring.conduct.simulation import Simulation
+from byteways.measuring.shared.allocation import Allocation
+from byteways.measuring.shared.options import RunOptions
 from byteways.plan.suite_types import Suite
 from byteways.record.run_folder import RunFolder, read_manifest
 from byteways.record.simulation_mark import mark_of, voice
-from byteways.run.conduct.conductor import Interrupted
-from byteways.run.conduct.dry_run import DryRun, dry_plan
-from byteways.run.conduct.execution import Execution, begin
-from byteways.run.conduct.interruption import Interruption
-from byteways.run.conduct.new_folder import check_new_folder
-from byteways.run.conduct.resume import missing_plan, take_up
-from byteways.run.conduct.simulation import Simulation
-from byteways.run.shared.allocation import Allocation
-from byteways.run.shared.options import RunOptions
 
 #: What a run needs after measuring.
 _TO_REPORT = (
-    "byteways.explain.best.open_comparisons",
-    "byteways.explain.findings",
-    "byteways.cli.overview",
+    "byteways.answers.best.open_comparisons",
+    "byteways.questions.findings",
+    "byteways.console.overview",
 )
 
 
@@ -118,7 +118,7 @@ class RunTask:
 
 def name_writers(*paths: Path | None) -> None:
     """Names files and folders of the command line that decide what runs and that others may write."""
-    from byteways.safe_folders import who_else_may_write
+    from byteways.base.safe_folders import who_else_may_write
 
     for path in paths:
         if path is not None and (who := who_else_may_write(path)):
@@ -148,8 +148,8 @@ def _planning(suite: Suite) -> Callable[[int, int], None]:
 
 def print_plan(dry: DryRun, as_json: bool, mark: str) -> int:
     """Prints a plan: a table per sweep, how ranks start, then totals; `mark` above them if simulated."""
-    from byteways.cli.layout import Lines, show
     from byteways.cli.plan_text import plan_blocks
+    from byteways.console.layout import Lines, show
 
     planned = dry.plan.cases
     for doubt in dry.doubts:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from byteways.cli.terminal import say
+from byteways.console.terminal import say
 
 if TYPE_CHECKING:
     from byteways.record.run_folder import RunFolder
@@ -23,7 +23,7 @@ def opened_run(path: Path) -> RunFolder:
     Raises:
         BytewaysError: The folder is not a run, or its records are missing.
     """
-    from byteways.explain.results.progress import notices, opened
+    from byteways.answers.results.progress import notices, opened
 
     run = opened(path)
     for notice in notices(run):

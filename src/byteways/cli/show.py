@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from byteways.cli.overview import marked_each_screen, print_title, print_verdict, rendered
+from byteways.base.errors import BytewaysError
+from byteways.base.json_text import json_text
+from byteways.cases.interfaces import metric_of
 from byteways.cli.runs import opened_run
-from byteways.cli.terminal import echo, echo_rendered
-from byteways.errors import BytewaysError
-from byteways.json_text import json_text
-from byteways.plan.interfaces import metric_of
+from byteways.console.overview import marked_each_screen, print_title, print_verdict, rendered
+from byteways.console.terminal import echo, echo_rendered
+from byteways.machine.model import Topology
 from byteways.record.busy_machine import other_work, verdict_of
 from byteways.record.record import Record
 from byteways.record.simulation_mark import is_simulated, mark_of, model_of, subject
-from byteways.topology.model import Topology
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,9 +38,9 @@ class View:
 
 def _sections_of_run(context: typer.Context, incomplete: str) -> list[str]:
     """Returns the sections of the run that a command line names, for a shell that completes one."""
+    from byteways.answers.results.index import Index
     from byteways.cli.show_sections import Overview, table_sections
-    from byteways.explain.findings import findings
-    from byteways.explain.results.index import Index
+    from byteways.questions.findings import findings
     from byteways.record.run_folder import RunFolder
 
     try:
@@ -77,7 +77,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print every result as JSON.")] = False,
 ) -> int:
     """Show the main results of a run on one page of 60 lines, and its other tables by name."""
-    from byteways.explain.results.progress import progress
+    from byteways.answers.results.progress import progress
 
     names = sections or []
     shown = ["byteways", "show", str(run)]
@@ -106,7 +106,7 @@ def _kept(
     """Returns the selected records. Raises BytewaysError if a filter is invalid or nothing is left."""
     if not only and size is None:
         return [*records]
-    from byteways.plan.case import Case
+    from byteways.cases.case import Case
     from byteways.plan.filters import only_filter, sizes_filter
     from byteways.plan.unmatched import nothing_matches
 
@@ -119,13 +119,13 @@ def _kept(
 
 
 def _as_data(view: View) -> dict[str, Any]:
-    from byteways.explain.best.headline import best_first, headline
-    from byteways.explain.findings import findings
-    from byteways.explain.results.index import Index
-    from byteways.explain.results.obstacles import not_measured, warning_groups
-    from byteways.explain.results.summary import Result
-    from byteways.explain.topics import topics
-    from byteways.explain.two_runs.environments import carriers
+    from byteways.answers.best.headline import best_first, headline
+    from byteways.answers.results.index import Index
+    from byteways.answers.results.obstacles import not_measured, warning_groups
+    from byteways.answers.results.summary import Result
+    from byteways.questions.findings import findings
+    from byteways.questions.topics import topics
+    from byteways.verdicts.two_runs.environments import carriers
 
     def figures(cell: Result) -> dict[str, Any]:
         record = cell.record
@@ -183,9 +183,9 @@ def _of_topic(fields: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _print(view: View, progress: str, names: Sequence[str], every: bool, command: Sequence[str]) -> None:
+    from byteways.answers.results.index import Index
     from byteways.cli.show_sections import Overview, chosen, page, table_sections
-    from byteways.explain.findings import findings
-    from byteways.explain.results.index import Index
+    from byteways.questions.findings import findings
     from byteways.report.second_process import MANY_RECORDS, computed_in_second_process
 
     mark, index = mark_of(view.manifest), Index(view)
@@ -218,8 +218,8 @@ def _print(view: View, progress: str, names: Sequence[str], every: bool, command
 
 
 def _print_head(console: Console, view: View, progress: str) -> None:
-    from byteways.explain.display.numbers import moment
-    from byteways.explain.two_runs.environments import carriers
+    from byteways.questions.display.numbers import moment
+    from byteways.verdicts.two_runs.environments import carriers
 
     manifest = view.manifest
     suite = manifest.get("suite", {})

@@ -12,24 +12,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from byteways.cli.overview import (
+from byteways.answers.results.counting import count
+from byteways.base.errors import BytewaysError
+from byteways.base.spelling import closest
+from byteways.console.overview import (
     hanging,
     print_findings,
     print_headline,
     print_matrix,
     rendered,
 )
-from byteways.cli.show_tables import print_table
-from byteways.errors import BytewaysError
-from byteways.explain.results.counting import count
-from byteways.plan.spelling import closest
+from byteways.console.show_tables import print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from byteways.explain.claims.finding import Finding
-    from byteways.explain.display.table import Table
-    from byteways.explain.results.index import Index
+    from byteways.answers.claims.finding import Finding
+    from byteways.answers.results.index import Index
+    from byteways.questions.display.table import Table
 
 #: Lines of the page: what a tall terminal shows without scrolling.
 PAGE_LINES = 60
@@ -53,7 +53,7 @@ class Overview:
     @property
     def rows(self) -> int:
         """The number of rows of the recommended interfaces."""
-        from byteways.explain.best.headline import headline
+        from byteways.answers.best.headline import headline
 
         first = headline(self.index)
         return len(first.rows) if first else 0
@@ -70,8 +70,8 @@ class Overview:
 
 def table_sections(index: Index) -> dict[str, str]:
     """Returns the tables as text by the name of their section: the topics, then what belongs to none."""
-    from byteways.explain.tables import tables
-    from byteways.explain.topics import topics
+    from byteways.questions.tables import tables
+    from byteways.questions.topics import topics
 
     def fill(named: Sequence[tuple[str, Table]]) -> Callable[[Console], None]:
         def print_tables(console: Console) -> None:

@@ -10,23 +10,19 @@ from typing import Annotated, Any
 
 import typer
 
+from byteways.base.decoding import decoded
+from byteways.base.errors import BytewaysError
+from byteways.base.files import MOST_TOPOLOGY_BYTES, read_bytes
+from byteways.base.json_text import json_text
+from byteways.base.settings import gpus_wanted
+from byteways.base.system_errors import unusable
+from byteways.base.units import format_size
 from byteways.cli import topo_links, topo_saving
 from byteways.cli.device_groups import grouped, names_in_ranges, ranges_of
-from byteways.cli.layout import Lines, numeric, show
-from byteways.cli.terminal import echo
-from byteways.decoding import decoded
-from byteways.errors import BytewaysError
-from byteways.explain.display.table import Table
-from byteways.files import MOST_TOPOLOGY_BYTES, read_bytes
-from byteways.json_text import json_text
-from byteways.plan.device_sample import ALL_UP_TO_DEVICES
-from byteways.record.run_folder import read_manifest
-from byteways.record.simulation_mark import mark_of
-from byteways.run.conduct.simulation import simulation_of
-from byteways.settings import gpus_wanted
-from byteways.system_errors import unusable
-from byteways.topology import foreign, nccl_xml_writer
-from byteways.topology.model import (
+from byteways.console.layout import Lines, numeric, show
+from byteways.console.terminal import echo
+from byteways.machine import foreign, nccl_xml_writer
+from byteways.machine.model import (
     FILE_LACKS,
     FORMAT_LACKS,
     NOT_STATED,
@@ -36,8 +32,12 @@ from byteways.topology.model import (
     Nic,
     Topology,
 )
-from byteways.topology.nominal import NOMINAL_MACHINES, NOMINAL_PEAKS, nominal_mark, nominal_topology
-from byteways.units import format_size
+from byteways.machine.nominal import NOMINAL_MACHINES, NOMINAL_PEAKS, nominal_mark, nominal_topology
+from byteways.measuring.conduct.simulation import simulation_of
+from byteways.plan.device_sample import ALL_UP_TO_DEVICES
+from byteways.questions.display.table import Table
+from byteways.record.run_folder import read_manifest
+from byteways.record.simulation_mark import mark_of
 
 #: Why a property is null, by code.
 _WHY_LACKING = {
@@ -125,8 +125,8 @@ def this_machine() -> Topology:
 
     GPUs that no runtime opens are shown, too, unless the user wants none.
     """
-    from byteways.run.conduct.probe import probe
-    from byteways.topology.discovery import discover
+    from byteways.machine.discovery import discover
+    from byteways.measuring.conduct.probe import probe
 
     unopened = gpus_wanted()
     try:

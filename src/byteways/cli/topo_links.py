@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, combinations_with_replacement, count, product
 from string import ascii_lowercase, ascii_uppercase
 
+from byteways.base.units import format_bandwidth
 from byteways.cli.device_groups import ranges_of
-from byteways.cli.layout import Lines, numeric
-from byteways.explain.display.table import Table
-from byteways.topology.model import Link, Topology
-from byteways.topology.routes import alike, link_class, routes
-from byteways.units import format_bandwidth
+from byteways.console.layout import Lines, numeric
+from byteways.machine.model import Link, Topology
+from byteways.machine.routes import alike, link_class, routes
+from byteways.questions.display.table import Table
 
 #: A wider matrix uses letters for its classes, with a legend.
 MATRIX_WIDTH = 96

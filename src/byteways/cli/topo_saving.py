@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from byteways.cli.terminal import say
-from byteways.errors import BytewaysError
-from byteways.json_text import json_text
-from byteways.system_errors import cannot_write
-from byteways.topology import nvml
-from byteways.topology.machine_saver import saved
-from byteways.topology.saved_machine import fields_of
-from byteways.writing import named
+from byteways.base.errors import BytewaysError
+from byteways.base.json_text import json_text
+from byteways.base.system_errors import cannot_write
+from byteways.base.writing import named
+from byteways.console.terminal import say
+from byteways.machine import nvml
+from byteways.machine.machine_saver import saved
+from byteways.machine.saved_machine import fields_of
 
 
 def save(path: Path) -> None:
     """Writes what discovery reads of this machine, without what identifies it. Raises BytewaysError."""
-    from byteways.run.conduct.probe import probe
+    from byteways.measuring.conduct.probe import probe
 
     runtime, management = None, None
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
 
 _DEVICES = (
     "choose devices with --only 'path=gpu0>gpu1', "
@@ -78,7 +78,7 @@ def _message(error: Any, words: Sequence[str]) -> str:
 
 def _hint_of_verb(word: str, verbs: Collection[str]) -> str:
     """Returns the hint for an unknown verb: another tool's, a word of a suite, or a mistyped one."""
-    from byteways.plan.misplaced_words import OF_PROGRAM, placed
+    from byteways.cases.misplaced_words import OF_PROGRAM, placed
 
     if elsewhere := verb_elsewhere(word) or placed(word, OF_PROGRAM):
         return elsewhere
@@ -88,7 +88,7 @@ def _hint_of_verb(word: str, verbs: Collection[str]) -> str:
 
 def _hint(message: str, words: Sequence[str], where: str, options_of_run: Callable[[], set[str]]) -> str:
     """Returns the hint for a missing argument, or for an option that other tools have; empty for others."""
-    from byteways.plan.misplaced_words import OF_PROGRAM, OF_QUESTION, OF_RUN, placed
+    from byteways.cases.misplaced_words import OF_PROGRAM, OF_QUESTION, OF_RUN, placed
 
     if message.startswith("missing argument"):
         if where.endswith(" best") and "--load" in words:
@@ -115,7 +115,7 @@ def _hint(message: str, words: Sequence[str], where: str, options_of_run: Callab
 
 def _filter(option: str, words: Sequence[str], where: str) -> str:
     """Returns the hint for an option that is a key of --only: `--pattern`, `--src`."""
-    from byteways.aliases import AmbiguousError, called
+    from byteways.base.aliases import AmbiguousError, called
     from byteways.plan.filter_keys import KEYS
 
     try:
@@ -131,9 +131,9 @@ def _filter(option: str, words: Sequence[str], where: str) -> str:
 
 def _extra(word: str, where: str) -> str:
     """Returns the hint for a word too many: a machine, or for `run` another suite or another's word."""
-    from byteways.plan.misplaced_words import placed
+    from byteways.cases.misplaced_words import placed
+    from byteways.models import names as machines
     from byteways.plan.suite import names as suites
-    from byteways.simulate import names as machines
 
     if word in machines():
         return f"{where} --machine {word}"

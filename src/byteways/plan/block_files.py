@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from byteways.errors import BytewaysError
-from byteways.files import MOST_TOML_BYTES, read_text
-from byteways.plan.block_layout import BLOCK_WORD_BYTES, MOST_SIZES, lists_sizes
-from byteways.plan.block_list import MOST_LISTED_BLOCKS, BlockList, MixedBlocks, block_list
-from byteways.system_errors import not_read
-from byteways.units import parse_size
+from byteways.base.errors import BytewaysError
+from byteways.base.files import MOST_TOML_BYTES, read_text
+from byteways.base.system_errors import not_read
+from byteways.base.units import parse_size
+from byteways.cases.block_layout import BLOCK_WORD_BYTES, MOST_SIZES, lists_sizes
+from byteways.cases.block_list import MOST_LISTED_BLOCKS, BlockList, MixedBlocks, block_list
 
 _HINT = "write a count and a size in bytes in each line: 48 16384"
 #: The key of a suite and its value: a text or a list of them, outside of comments.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
 
 if TYPE_CHECKING:
     from byteways.plan.suite_types import Sweep

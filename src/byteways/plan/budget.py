@@ -15,12 +15,12 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from byteways.errors import BytewaysError
-from byteways.plan.case import Buffer, Case
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Buffer, Case
+from byteways.cases.interfaces import one_buffer
+from byteways.cases.reasons import OUT_OF_TIME
 from byteways.plan.estimate import Estimator, library_of_gpu_ranks
 from byteways.plan.footprint import buffers
-from byteways.plan.interfaces import one_buffer
-from byteways.plan.reasons import OUT_OF_TIME
 from byteways.plan.suite_types import Sweep
 from byteways.plan.variety import Counts, by_variety
 

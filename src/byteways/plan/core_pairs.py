@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from byteways.topology.model import Device, Topology
+from byteways.machine.model import Device, Topology
 
 #: Above this number of cores, a sample is used: 2016 pairs take half a minute.
 ALL_PAIRS_UP_TO_CORES = 64

@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
+from byteways.machine.model import Topology
+from byteways.machine.routes import link_class
 from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.suite_values import BufferGlob
-from byteways.topology.model import Topology
-from byteways.topology.routes import link_class
 
 #: Up to this number of GPUs, and of CPU devices, all are taken: 16 GPUs have 240 ordered pairs.
 ALL_UP_TO_DEVICES = 16

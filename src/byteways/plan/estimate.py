@@ -11,10 +11,9 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.footprint import buffers
-from byteways.plan.interface_rows import COLD_LOAD
-from byteways.plan.interfaces import (
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.interface_rows import COLD_LOAD
+from byteways.cases.interfaces import (
     APPLICATIONS,
     INTERFACES,
     counts_as_stream,
@@ -22,11 +21,12 @@ from byteways.plan.interfaces import (
     metric_of,
     moves_pages,
 )
+from byteways.cases.memory import LOCKED, is_device, is_managed, is_plain
+from byteways.cases.memory_steps import held_bytes
+from byteways.cases.osu import is_osu, loop_of
+from byteways.machine.model import Capabilities, Topology
+from byteways.plan.footprint import buffers
 from byteways.plan.legality import kind_of
-from byteways.plan.memory import LOCKED, is_device, is_managed, is_plain
-from byteways.plan.memory_steps import held_bytes
-from byteways.plan.osu import is_osu, loop_of
-from byteways.topology.model import Capabilities, Topology
 
 #: More cores than this hardly increase the throughput of a NUMA domain.
 CORES_THAT_HELP = 16
@@ -108,7 +108,7 @@ WARM_UP_OPERATIONS = 8
 VERIFICATION_SHARE = 0.4
 #: Window of a pointer chase (native/timing/window.cpp), and the factor by which load may lengthen it.
 CHASE_WINDOW_S = 20e-3
-#: Sustained load of an energy measurement (run/work/energy.py).
+#: Sustained load of an energy measurement (measuring/work/energy.py).
 SUSTAINED_LOAD_S = 3.0
 #: Start of a worker including the probe, and context and kernels per GPU.
 WORKER_START_S, START_GPU_S = 0.5, 0.9

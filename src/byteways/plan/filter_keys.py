@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from byteways.plan.case import CACHES, PATTERNS, Case
-from byteways.plan.interfaces import INTERFACES, OPTIONS
-from byteways.plan.memory import MEMORIES
-from byteways.plan.options import Option
-from byteways.units import format_size
+from byteways.base.units import format_size
+from byteways.cases.case import CACHES, PATTERNS, Case
+from byteways.cases.interfaces import INTERFACES, OPTIONS
+from byteways.cases.memory import MEMORIES
+from byteways.cases.options import Option
 
 #: The values of a case requested by the named sweep.
 ValuesOf = Callable[[Case, str], tuple[str, ...]]

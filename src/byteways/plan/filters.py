@@ -1,7 +1,7 @@
 """`--only` and `--size`: select cases of a suite.
 
 Several `--only` are alternatives; all keys within one must match; a value is a glob or several separated by
-`|`. Other tools' names are accepted for keys and values (byteways.aliases).
+`|`. Other tools' names are accepted for keys and values (byteways.base.aliases).
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import re
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
-from byteways.aliases import ALIASES, AmbiguousError, called, translated
-from byteways.errors import BytewaysError
-from byteways.plan.case import Case
+from byteways.base.aliases import ALIASES, AmbiguousError, called, translated
+from byteways.base.errors import BytewaysError
+from byteways.base.spelling import closest
+from byteways.cases.case import Case
+from byteways.cases.interfaces import OPTIONS
+from byteways.cases.memory import MEMORIES
+from byteways.cases.misplaced_words import advice, placed
+from byteways.cases.sizes import size_filter
+from byteways.machine.device_names import IDENTIFIER, with_names
+from byteways.machine.model import Topology
 from byteways.plan.filter_keys import KEYS, WORDS, is_key, values_of
-from byteways.plan.interfaces import OPTIONS
-from byteways.plan.memory import MEMORIES
-from byteways.plan.misplaced_words import advice, placed
-from byteways.plan.sizes import size_filter
-from byteways.plan.spelling import closest
-from byteways.topology.device_names import IDENTIFIER, with_names
-from byteways.topology.model import Topology
 
 #: Whether a case requested by the named sweep is selected.
 Filter = Callable[[Case, str], bool]

@@ -9,14 +9,14 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations, pairwise, permutations, product
 
+from byteways.cases.case import Buffer
+from byteways.cases.transfer_sets import TransferSet
+from byteways.cases.vocabulary import PATTERN_NEEDS
+from byteways.machine.cached import cached
+from byteways.machine.model import Link, Topology
+from byteways.machine.packages import packed, spread
+from byteways.machine.routes import nodes_of, route
 from byteways.plan import bounds
-from byteways.plan.case import Buffer
-from byteways.plan.transfer_sets import TransferSet
-from byteways.plan.vocabulary import PATTERN_NEEDS
-from byteways.topology.cached import cached
-from byteways.topology.model import Link, Topology
-from byteways.topology.packages import packed, spread
-from byteways.topology.routes import nodes_of, route
 
 #: (source, destination) of one flow; equal for a chase.
 FlowEnds = tuple[Buffer, Buffer]

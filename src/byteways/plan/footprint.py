@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from byteways.plan.applications import bytes_of_ends
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.interface_rows import COLD_LOAD
-from byteways.plan.interfaces import (
+from byteways.cases.applications import bytes_of_ends
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.interface_rows import COLD_LOAD
+from byteways.cases.interfaces import (
     APPLICATIONS,
     WORD_BYTES,
     is_memory_step,
@@ -16,11 +16,11 @@ from byteways.plan.interfaces import (
     moves_pages,
     one_buffer,
 )
-from byteways.plan.memory import is_managed
-from byteways.plan.memory_steps import PAGE_BYTES, held_bytes
-from byteways.plan.pieces import pieces_of
-from byteways.plan.relays import paths_there
-from byteways.topology.model import Capabilities
+from byteways.cases.memory import is_managed
+from byteways.cases.memory_steps import PAGE_BYTES, held_bytes
+from byteways.cases.pieces import pieces_of
+from byteways.cases.relays import paths_there
+from byteways.machine.model import Capabilities
 
 #: Rotations are rounded up to this size, so that cases of most sizes can share buffers.
 ROTATION_UNIT_BYTES = 64 * 2**20

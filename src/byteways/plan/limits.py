@@ -11,13 +11,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.interfaces import INTERFACES, metric_of
+from byteways.base.units import format_size
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.interfaces import INTERFACES, metric_of
+from byteways.machine.cached import cached
+from byteways.machine.capacity import Arc, host_memory, maximum_flow, memory_of, package_gpu
+from byteways.machine.model import Topology
 from byteways.plan.peaks import measured_flows, stranger_of, ways_of
-from byteways.topology.cached import cached
-from byteways.topology.capacity import Arc, host_memory, maximum_flow, memory_of, package_gpu
-from byteways.topology.model import Topology
-from byteways.units import format_size
 
 #: Timers and links have different clocks, with relative deviations of about 10⁻⁴.
 CLOCK_TOLERANCE = 1.001

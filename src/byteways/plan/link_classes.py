@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from byteways.machine.model import Topology
 from byteways.plan import flow_sets
 from byteways.plan.flow_sets import FlowEnds, FlowGroup
 from byteways.plan.legality import kind_of
-from byteways.topology.model import Topology
 
 #: A group of flows with the executor of each.
 Assigned = tuple[FlowGroup, tuple[str, ...]]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.base.units import format_size
+from byteways.cases.interface_rows import COLD_LOAD
+from byteways.cases.question import Question, question
+from byteways.machine.device_names import devices_named
+from byteways.machine.model import Topology
 from byteways.plan.built_suite import NamedSweep, SuiteKeys
-from byteways.plan.interface_rows import COLD_LOAD
-from byteways.plan.question import Question, question
-from byteways.topology.device_names import devices_named
-from byteways.topology.model import Topology
-from byteways.units import format_size
 
 #: Kinds of host memory that a load goes through.
 HOST_MEMORIES = ("pinned", "registered", "pageable")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from byteways.plan.case import Case, Flow
-from byteways.plan.interfaces import moves_pages
-from byteways.plan.memory import is_managed
+from byteways.cases.case import Case, Flow
+from byteways.cases.interfaces import moves_pages
+from byteways.cases.memory import is_managed
+from byteways.machine.model import Capabilities, Offer, Topology
 from byteways.plan.variables import moves_by_touch, runtime_of
-from byteways.topology.model import Capabilities, Offer, Topology
 
 
 def moving_refusal(case: Case, flow: Flow, topology: Topology, capabilities: Capabilities) -> str | None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from byteways.plan.case import Buffer, Case, Flow
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.machine.model import Capabilities
 from byteways.plan.legality import memory_offer
-from byteways.topology.model import Capabilities
 
 #: The kind that is measured instead, by the kind that was asked for.
 INSTEAD: Mapping[str, str] = {"hugepage": "pageable"}

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from byteways.plan.case import OF_ALL_RANKS, Case, Flow
-from byteways.plan.interfaces import INTERFACES, counts_as_stream, metric_of
-from byteways.plan.relays import paths_of
-from byteways.topology.capacity import Arc, links_between, maximum_flow, memory_of, one_memory
-from byteways.topology.model import Topology
-from byteways.topology.nics import rate_to_nic
-from byteways.units import format_bandwidth
+from byteways.base.units import format_bandwidth
+from byteways.cases.case import OF_ALL_RANKS, Case, Flow
+from byteways.cases.interfaces import INTERFACES, counts_as_stream, metric_of
+from byteways.cases.relays import paths_of
+from byteways.machine.capacity import Arc, links_between, maximum_flow, memory_of, one_memory
+from byteways.machine.model import Topology
+from byteways.machine.nics import rate_to_nic
 
 
 @dataclass(frozen=True)

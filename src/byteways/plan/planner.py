@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Case, PlannedCase
+from byteways.cases.reasons import NO_SIMULATED_NETWORK, Refusal
+from byteways.machine.model import Capabilities, Topology
 from byteways.plan import bounds
 from byteways.plan.budget import PROBING, BudgetCase, TotalTime, within
-from byteways.plan.case import Case, PlannedCase
 from byteways.plan.device_sample import DeviceSample, sample_for
 from byteways.plan.estimate import Estimator, library_of_gpu_ranks
 from byteways.plan.filters import only_filter, sizes_filter
@@ -23,13 +25,11 @@ from byteways.plan.legality import broken_rule
 from byteways.plan.link_classes import ClassOfPath
 from byteways.plan.memory_fallback import instead
 from byteways.plan.ranks import Rank, default_ranks, layout
-from byteways.plan.reasons import NO_SIMULATED_NETWORK, Refusal
 from byteways.plan.requested_sizes import sweeps_of_requested_sizes
 from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.sweep import Expansion, between_ranks, expand
 from byteways.plan.unmatched import nothing_matches
 from byteways.plan.variables import runtime_of
-from byteways.topology.model import Capabilities, Topology
 
 
 class NoCaseError(BytewaysError):
@@ -79,7 +79,7 @@ def make_plan(
         only: `--only` filters; alternatives.
         sizes: `--size` filter.
         budget_s: Time budget of the whole run; None: the suite's own.
-        link_class: Returns the class of links between two devices; None: byteways.topology.routes.link_class.
+        link_class: Returns the class of links between two devices; None: byteways.machine.routes.link_class.
         ranks: Number of ranks; None: one per GPU, at least two.
         with_self: Whether messages also go between two ranks on one GPU.
         all_devices: Whether globs mean every device of a large machine, too, and not a sample.
@@ -267,7 +267,7 @@ def _refusal(case: Case, topology: Topology, capabilities: Capabilities) -> Refu
 
 
 def _link_class(topology: Topology) -> ClassOfPath:
-    from byteways.topology.routes import link_class  # imported late: most uses pass their own
+    from byteways.machine.routes import link_class  # imported late: most uses pass their own
 
     return lambda source, destination: link_class(topology, source, destination)
 

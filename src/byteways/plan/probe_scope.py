@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from byteways.plan.interfaces import INTERFACES
-from byteways.plan.memory import MEMORIES, needs_grant
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import MEMORIES, needs_grant
 from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.suite_values import BufferGlob
 

@@ -8,22 +8,22 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
-from byteways.aliases import called
-from byteways.errors import BytewaysError
-from byteways.plan.block_layout import MOST_BLOCKS_MOVED
-from byteways.plan.block_list import BlockList, MixedBlocks
+from byteways.base.aliases import called
+from byteways.base.errors import BytewaysError
+from byteways.base.units import format_size
+from byteways.cases.block_layout import MOST_BLOCKS_MOVED
+from byteways.cases.block_list import BlockList, MixedBlocks
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import MEMORIES, OWNERS, is_managed
+from byteways.cases.option_set import OptionSet
+from byteways.cases.options import AS_CALLED, BLOCK_BYTES, BLOCK_SIZES
+from byteways.cases.question import GLOB, RANKS, Question, is_host
+from byteways.machine.device_names import IDENTIFIER, devices_named
+from byteways.machine.model import Topology
 from byteways.plan.budget import FIRST_PRIORITY
 from byteways.plan.built_suite import NamedSweep, SuiteKeys, built_suite
-from byteways.plan.interfaces import INTERFACES
 from byteways.plan.load_question import gpu_of, sweeps_of_load
-from byteways.plan.memory import MEMORIES, OWNERS, is_managed
-from byteways.plan.option_set import OptionSet
-from byteways.plan.options import AS_CALLED, BLOCK_BYTES, BLOCK_SIZES
-from byteways.plan.question import GLOB, RANKS, Question, is_host
 from byteways.plan.suite_types import Suite
-from byteways.topology.device_names import IDENTIFIER, devices_named
-from byteways.topology.model import Topology
-from byteways.units import format_size
 
 #: Seconds of an answer that are no measuring. Estimates are conservative; the limit ends what takes longer.
 RESERVED_S = 1.0

@@ -8,15 +8,15 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from byteways.plan.case import OF_ALL_RANKS, Buffer, Case, Flow
-from byteways.plan.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES, MULTI_PAIR
+from byteways.cases.case import OF_ALL_RANKS, Buffer, Case, Flow
+from byteways.cases.interfaces import APPLICATIONS, COLLECTIVES, INTERFACES, MULTI_PAIR
+from byteways.cases.memory import MEMORIES, OWNERS
+from byteways.cases.options import RANK_ORDER
+from byteways.cases.osu import SIZED_BY_BLOCK, is_osu
+from byteways.machine.model import Topology
 from byteways.plan.legality import kind_of
 from byteways.plan.link_classes import ClassOfPath
-from byteways.plan.memory import MEMORIES, OWNERS
-from byteways.plan.options import RANK_ORDER
-from byteways.plan.osu import SIZED_BY_BLOCK, is_osu
 from byteways.plan.ranks import BY_DEVICE, Rank, layout, order_mistake
-from byteways.topology.model import Topology
 
 if TYPE_CHECKING:
     from byteways.plan.suite_types import Sweep

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.plan.options import RANK_ORDERS
-from byteways.topology.model import Topology
-from byteways.topology.packages import packed, spread
+from byteways.cases.options import RANK_ORDERS
+from byteways.machine.model import Topology
+from byteways.machine.packages import packed, spread
 
 #: Default number of ranks in a run without GPUs.
 DEFAULT_RANKS = 2

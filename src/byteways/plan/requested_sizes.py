@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from byteways.plan.case import Case
+from byteways.cases.case import Case
+from byteways.cases.sizes import single_sizes
 from byteways.plan.filters import Filter
-from byteways.plan.sizes import single_sizes
 from byteways.plan.suite_types import Sweep
 from byteways.plan.suite_values import Sizes
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from byteways.base.toml_files import find, read_toml, shipped
 from byteways.plan.block_files import with_listed_sizes
 from byteways.plan.suite_check import read_suite
 from byteways.plan.suite_types import Suite
-from byteways.plan.toml_files import find, read_toml, shipped
 
 
 def _shipped() -> dict[str, str]:
     """Returns the TOML text of the built-in suites by name: `quick`, the default, and `full` first."""
-    texts = shipped("byteways.suites")
+    texts = shipped("byteways.plan.suites")
     return dict(sorted(texts.items(), key=lambda item: (item[0] != "quick", item[0] != "full", item[0])))
 
 

@@ -6,16 +6,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from byteways.base.toml_reading import TomlPlace
+from byteways.cases.block_layout import counted_sizes, moves_blocks
+from byteways.cases.case import OF_ALL_RANKS
+from byteways.cases.interfaces import APPLICATIONS, INTERFACES, counts_as_stream, goes_both_ways
+from byteways.cases.options import BLOCK_BYTES, BLOCK_SIZES
+from byteways.cases.transfer_sets import EXAMPLE
 from byteways.plan import bounds
-from byteways.plan.block_layout import counted_sizes, moves_blocks
-from byteways.plan.case import OF_ALL_RANKS
-from byteways.plan.interfaces import APPLICATIONS, INTERFACES, counts_as_stream, goes_both_ways
-from byteways.plan.options import BLOCK_BYTES, BLOCK_SIZES
 from byteways.plan.suite_options import check_environment, check_options, check_products
 from byteways.plan.suite_types import NEAR, Suite, SuiteFile, Sweep, SweepTable
 from byteways.plan.suite_values import EXECUTOR_WORDS, CacheWords, Sizes
-from byteways.plan.toml_reading import TomlPlace
-from byteways.plan.transfer_sets import EXAMPLE
 
 #: Keys that do not apply to sweeps between ranks.
 _NOT_BETWEEN_RANKS = (

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from byteways.plan.block_layout import SIZES_HINT, counted_sizes
-from byteways.plan.interfaces import INTERFACES, OPTIONS
+from byteways.base.spelling import closest
+from byteways.base.toml_reading import TomlPlace, kind_of_value
+from byteways.cases.block_layout import SIZES_HINT, counted_sizes
+from byteways.cases.interfaces import INTERFACES, OPTIONS
 from byteways.plan.legality.request import Mistake, Request, mistake
-from byteways.plan.spelling import closest
 from byteways.plan.suite_types import Sweep, SweepOptions
-from byteways.plan.toml_reading import TomlPlace, kind_of_value
 from byteways.plan.variables import refusal, refusal_hint
 
 _GPU_NAMES = re.compile(r"^gpu\d+(,gpu\d+)*$")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct, field, structs
 
+from byteways.base.toml_reading import TextList, TomlPlace
 from byteways.plan.suite_values import (
     Buffers,
     CacheWords,
@@ -22,7 +23,6 @@ from byteways.plan.suite_values import (
     TransferSets,
     When,
 )
-from byteways.plan.toml_reading import TextList, TomlPlace
 
 T = TypeVar("T", bound="SweepTable")
 #: Least rounds for a ranking: two runs differ by more than the interval of one round.

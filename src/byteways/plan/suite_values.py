@@ -7,14 +7,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from byteways.aliases import translated
-from byteways.plan.case import CACHES, PATTERNS
-from byteways.plan.flow_sets import GPUS
-from byteways.plan.interfaces import INTERFACES
-from byteways.plan.memory import MEMORIES
-from byteways.plan.sizes import expand_sizes
-from byteways.plan.spelling import closest
-from byteways.plan.toml_reading import (
+from byteways.base.aliases import translated
+from byteways.base.spelling import closest
+from byteways.base.toml_reading import (
     Choice,
     Several,
     TextList,
@@ -23,7 +18,12 @@ from byteways.plan.toml_reading import (
     kind_of_value,
     known_word,
 )
-from byteways.plan.transfer_sets import TransferSet, parse_transfers
+from byteways.cases.case import CACHES, PATTERNS
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import MEMORIES
+from byteways.cases.sizes import expand_sizes
+from byteways.cases.transfer_sets import TransferSet, parse_transfers
+from byteways.plan.flow_sets import GPUS
 from byteways.plan.variables import runtimes
 
 EXECUTOR_WORDS = ("source", "destination", "both")

@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.base.spelling import closest
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.interfaces import INTERFACES, OPTIONS
+from byteways.cases.memory import MEMORIES, OF_LIBRARIES, OWNERS
+from byteways.cases.options import BLOCK_BYTES
+from byteways.machine.model import Topology
 from byteways.plan import bounds, core_pairs, flow_sets, rank_sweep
-from byteways.plan.case import Buffer, Case, Flow
 from byteways.plan.flow_sets import FlowEnds, FlowGroup
-from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.legality import executes, kind_of
 from byteways.plan.link_classes import Assigned, ClassOfPath, representatives
-from byteways.plan.memory import MEMORIES, OF_LIBRARIES, OWNERS
-from byteways.plan.options import BLOCK_BYTES
 from byteways.plan.ranks import Rank
-from byteways.plan.spelling import closest
-from byteways.topology.model import Topology
 
 if TYPE_CHECKING:
+    from byteways.base.toml_reading import TomlPlace
     from byteways.plan.suite_types import Sweep
     from byteways.plan.suite_values import BufferGlob
-    from byteways.plan.toml_reading import TomlPlace
 
 #: Value of an axis: options and environment variables have different types.
 Value = TypeVar("Value")

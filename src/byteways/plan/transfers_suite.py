@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
+from byteways.cases.transfer_sets import EXAMPLE, TransferSet, parse_transfers, written
 from byteways.plan.built_suite import NamedSweep, SuiteKeys, built_suite
 from byteways.plan.suite_types import Suite
-from byteways.plan.transfer_sets import EXAMPLE, TransferSet, parse_transfers, written
 
 #: Size of a transfer: launch overhead no longer counts, and every GPU has room. --size names others.
 SIZE = "256MiB"

@@ -8,14 +8,14 @@ import difflib
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from byteways.errors import BytewaysError
-from byteways.plan.case import Case
+from byteways.base.errors import BytewaysError
+from byteways.base.units import format_size
+from byteways.cases.case import Case
+from byteways.cases.interfaces import INTERFACES, OPTIONS
+from byteways.machine.model import Topology
 from byteways.plan.filter_keys import VARIABLE, values_of
 from byteways.plan.filters import condition, pairs_of
-from byteways.plan.interfaces import INTERFACES, OPTIONS
 from byteways.plan.suite_types import Sweep
-from byteways.topology.model import Topology
-from byteways.units import format_size
 
 #: Maximum number of values that a message suggests, closest first.
 HINTED = 6

@@ -16,8 +16,8 @@ from importlib import resources
 from shlex import quote
 from typing import Any
 
-from byteways.plan.toml_files import read_toml
-from byteways.topology.model import Capabilities
+from byteways.base.toml_files import read_toml
+from byteways.machine.model import Capabilities
 
 #: How the version text of Open MPI begins, and what that of Cray MPICH has.
 _OPEN_MPI, _CRAY = "Open MPI", "CRAY MPICH"

@@ -15,10 +15,10 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
+from byteways.base.text import Sentence
 from byteways.record.record import DEFINITION_FIELDS, Record
 from byteways.record.simulation_mark import is_simulated, model_of
 from byteways.record.warnings import Warning
-from byteways.text import Sentence
 
 TEXT_KIND, JSON_KIND, INTEGER_KIND, NUMBER_KIND, TRUTH_KIND, TIME_KIND = (
     "text",

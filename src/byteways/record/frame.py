@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
 from byteways.record import columns
 from byteways.record.record import Record
 from byteways.record.samples import SamplesOf

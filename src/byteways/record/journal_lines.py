@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import force_setattr
 
-from byteways.decoding import decoded
+from byteways.base.decoding import decoded
 from byteways.record import version1, version2
 from byteways.record.record import DEFINITION_FIELDS, FIRST_SCHEMA_VERSION, SCHEMA_VERSION, Record
 from byteways.record.record_check import Checker, wrong_outcome

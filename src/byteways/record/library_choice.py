@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from byteways.text import Sentence
+from byteways.base.text import Sentence
 
 #: Patterns by the names that the log has for them. The library carries out others by messages.
 LOGGED = {

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from byteways import __version__
-from byteways.json_text import json_text
+from byteways.base.json_text import json_text
+from byteways.base.settings import recorded_environment
+from byteways.base.system_errors import cannot_write
+from byteways.base.writing import write as write_file
+from byteways.machine.model import Capabilities, Topology
+from byteways.machine.unusable_gpus import UnusableGpus
 from byteways.record.code_version import code_digest, commit
 from byteways.record.record import SCHEMA_VERSION
 from byteways.record.run_folder import MANIFEST
-from byteways.settings import recorded_environment
-from byteways.system_errors import cannot_write
-from byteways.topology.model import Capabilities, Topology
-from byteways.topology.unusable_gpus import UnusableGpus
-from byteways.writing import write as write_file
 
 #: Fields of a device's description that may change on the same machine.
 _VOLATILE = ("memory_bytes",)

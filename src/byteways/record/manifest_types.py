@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict, get_type_hints
 
-from byteways.decoding import converted
+from byteways.base.decoding import converted
+from byteways.machine.model import Capabilities, Topology
+from byteways.machine.unusable_gpus import UnusableGpus
 from byteways.plan.device_sample import DeviceSample
-from byteways.topology.model import Capabilities, Topology
-from byteways.topology.unusable_gpus import UnusableGpus
 
 RUN_STATES = ("running", "complete", "interrupted")
 

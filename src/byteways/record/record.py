@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from byteways.decoding import converted
-from byteways.plan.case import IDENTITY_FIELDS
-from byteways.plan.reasons import OUT_OF_TIME
+from byteways.base.decoding import converted
+from byteways.base.text import Sentence
+from byteways.cases.case import IDENTITY_FIELDS
+from byteways.cases.reasons import OUT_OF_TIME
 from byteways.record.blame import FailureBlame
 from byteways.record.evidence import EvidenceFields
 from byteways.record.times import Times
 from byteways.record.warnings import Warning
-from byteways.text import Sentence
 
 #: Of runs as they are written: their manifest and their records.
 SCHEMA_VERSION = 3
@@ -127,7 +127,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     tournament: dict[str, Any] | None = None  # round, rounds, pairs_at_once, link_class
     health: dict[str, Any] | None = None  # clocks, temperature, power before and after
     link_bytes: dict[str, Any] | None = None  # increase of link counters compared with the case's bytes
-    energy: dict[str, Any] | None = None  # of sustained operations (run/work/energy.py), or a reason
+    energy: dict[str, Any] | None = None  # of sustained operations (measuring/work/energy.py), or a reason
     warnings: list[Warning] = []
 
     @property

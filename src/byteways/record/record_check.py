@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from operator import attrgetter
 
-from byteways.plan.block_layout import lists_sizes
-from byteways.plan.case import CACHES, PATTERNS, Case
-from byteways.plan.interfaces import INTERFACES, OPTIONS, metric_of
-from byteways.plan.memory import MEMORIES
-from byteways.quantities import QUANTITIES, mistake_in_quantity
+from byteways.base.quantities import QUANTITIES, mistake_in_quantity
+from byteways.cases.block_layout import lists_sizes
+from byteways.cases.case import CACHES, PATTERNS, Case
+from byteways.cases.interfaces import INTERFACES, OPTIONS, metric_of
+from byteways.cases.memory import MEMORIES
 from byteways.record.record import DEFINITION_FIELDS, STATUSES, Record
 from byteways.record.record_parts import wrong_part
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any, TypedDict
 
-from byteways.decoding import converted
+from byteways.base.decoding import converted
 from byteways.record.record import Record
 
 

@@ -12,17 +12,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from byteways.decoding import decoded
-from byteways.errors import BytewaysError
-from byteways.files import MOST_LINES_BYTES, MOST_MANIFEST_BYTES, lines_of, read_bytes
+from byteways.base.decoding import decoded
+from byteways.base.errors import BytewaysError
+from byteways.base.files import MOST_LINES_BYTES, MOST_MANIFEST_BYTES, lines_of, read_bytes
+from byteways.base.system_errors import hint_for, unusable
+from byteways.base.writing import DRAFT
+from byteways.machine.model import Topology
 from byteways.record import manifest_types, version1
 from byteways.record.journal_lines import JournalLines
 from byteways.record.record import FIRST_SCHEMA_VERSION, READABLE_VERSIONS, SCHEMA_VERSION, Record
 from byteways.record.samples import SAMPLES_FILE, Samples, SamplesFile
 from byteways.record.simulation_mark import is_simulated
-from byteways.system_errors import hint_for, unusable
-from byteways.topology.model import Topology
-from byteways.writing import DRAFT
 
 MANIFEST = "run.json"
 JOURNAL = "measurements.jsonl"
@@ -192,7 +192,7 @@ class RunFolder:
         """
         if self.manifest["schema_version"] != FIRST_SCHEMA_VERSION:
             return self.journal.records
-        from byteways.record.physical import judged_all  # for early runs only
+        from byteways.plan.physical import judged_all  # for early runs only
 
         probed = (self.manifest.get("capabilities") or {}).get("devices") or {}
         return judged_all(self.journal.records, self.topology, probed)

@@ -12,12 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from byteways.decoding import converted, decoded
-from byteways.errors import BytewaysError
-from byteways.files import MOST_LINES_BYTES, open_regular
-from byteways.json_text import json_line
+from byteways.base.decoding import converted, decoded
+from byteways.base.errors import BytewaysError
+from byteways.base.files import MOST_LINES_BYTES, open_regular
+from byteways.base.json_text import json_line
+from byteways.base.system_errors import unusable
 from byteways.record.record import Record
-from byteways.system_errors import unusable
 
 SAMPLES_FILE = "samples.jsonl"
 

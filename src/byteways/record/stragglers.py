@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from byteways.base.units import short_time
 from byteways.record.warnings import WarningFields
-from byteways.units import short_time
 
 #: A rank is late by at least this much, in ns and as a share of a batch: a barrier releases the ranks of a
 #: host within a few messages, some microseconds.

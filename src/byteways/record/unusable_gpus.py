@@ -1,4 +1,4 @@
-"""What a run says first if the machine has GPUs that no runtime opened (topology/unusable_gpus.py)."""
+"""What a run says first if the machine has GPUs that no runtime opened (machine/unusable_gpus.py)."""
 
 from __future__ import annotations
 

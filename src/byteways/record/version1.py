@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from byteways.plan.case import Case
+from byteways.cases.case import Case
 
 _FIELDS = {
     "replicate": "round",

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import force_setattr
 
-from byteways.plan.reasons import OUT_OF_TIME, PAGES_LAND_ELSEWHERE
+from byteways.cases.reasons import OUT_OF_TIME, PAGES_LAND_ELSEWHERE
 from byteways.record.blame import FailureBlame
 from byteways.record.evidence import EvidenceFields, Fallback
 from byteways.record.record import Record

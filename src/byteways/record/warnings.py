@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypedDict, overload
 
-from byteways.text import Sentence
+from byteways.base.text import Sentence
 
 #: Bits of `throttle_reasons` in a record's health (as in nvmlClocksEventReasons) that mean reduced speed.
 THROTTLE_REASONS = {
@@ -26,7 +26,7 @@ CLOCK_DROP = 0.02
 #: bandwidth, and with few cores, threads of byteways wait for one.
 BUSY_SHARE = 0.1
 #: Fraction of the cores' time that the hypervisor may take: two kernel ticks on two cores in the shortest
-#: judged interval (run/shared/health_host.py).
+#: judged interval (measuring/shared/health_host.py).
 STEAL_SHARE = 0.02
 #: Fraction of the time in which a GPU may run kernels before this run uses it: a desktop draws occasionally.
 UTILISATION_SHARE = 0.1

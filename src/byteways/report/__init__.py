@@ -26,7 +26,7 @@ def write_report(run: Path | RunFolder, out: Path | None = None, beside: RunFold
     Raises:
         BytewaysError: The folder is not a run, its records are missing, or the file cannot be written.
     """
-    from byteways.explain.results.progress import opened
+    from byteways.answers.results.progress import opened
     from byteways.record.run_folder import REPORT
     from byteways.report.page import from_run
     from byteways.report.render import packed_records, render
@@ -55,9 +55,9 @@ def write_comparison(
     Raises:
         BytewaysError: The runs cannot be compared (`compare_runs`), or the file cannot be written.
     """
-    from byteways.explain.two_runs.comparison import compare_runs
     from byteways.report.compared import from_comparison
     from byteways.report.render import render_compared
+    from byteways.verdicts.two_runs.comparison import compare_runs
 
     (compared,) = compare_runs(runs, names, mixed=mixed)
     page = render_compared(from_comparison(runs, compared))
@@ -66,8 +66,8 @@ def write_comparison(
 
 def _written(path: Path, text: str, given: bool) -> Path:
     """Writes a page to the file that the user gave, or to its own place in a run folder."""
-    from byteways.system_errors import cannot_write
-    from byteways.writing import write, write_named
+    from byteways.base.system_errors import cannot_write
+    from byteways.base.writing import write, write_named
 
     try:
         (write_named if given else write)(path, text)

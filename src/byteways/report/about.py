@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from operator import attrgetter
 
-from byteways.explain.display.numbers import moment
-from byteways.explain.results.machine_names import gpus
-from byteways.explain.results.model_error import categories_of, model_error
-from byteways.explain.results.progress import progress
-from byteways.explain.results.summary import RecordedRun, Result
-from byteways.explain.two_runs.environments import carriers
+from byteways.answers.results.machine_names import gpus
+from byteways.answers.results.model_error import categories_of, model_error
+from byteways.answers.results.progress import progress
+from byteways.answers.results.summary import RecordedRun, Result
+from byteways.base.units import format_size
+from byteways.machine.model import compute_units_name
+from byteways.questions.display.numbers import moment
 from byteways.record.simulation_mark import is_simulated, voice_of
-from byteways.topology.model import compute_units_name
-from byteways.units import format_size
+from byteways.verdicts.two_runs.environments import carriers
 
 
 def facts(run: RecordedRun) -> tuple[tuple[str, str], ...]:

@@ -6,18 +6,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from byteways.explain.display.chart import Chart
-from byteways.explain.display.numbers import moment
-from byteways.explain.results.counting import count
-from byteways.explain.results.index import Index
-from byteways.explain.results.machine_names import machine
-from byteways.explain.results.selection import broadest_size, concurrent, label_order, unidirectional
-from byteways.explain.results.summary import RecordedRun
-from byteways.explain.two_runs.comparison import Comparison
-from byteways.explain.two_runs.environments import Difference
-from byteways.explain.two_runs.link_changes import LinkChange, link_changes
-from byteways.explain.two_runs.paired_cases import PairedCase, moved
-from byteways.explain.two_runs.wording_comparison import (
+from byteways.answers.results.counting import count
+from byteways.answers.results.index import Index
+from byteways.answers.results.machine_names import machine
+from byteways.answers.results.selection import broadest_size, concurrent, label_order, unidirectional
+from byteways.answers.results.summary import RecordedRun
+from byteways.base.units import format_size
+from byteways.questions.display.chart import Chart
+from byteways.questions.display.numbers import moment
+from byteways.record.simulation_mark import is_simulated, mark_of, subject, voice
+from byteways.report.node.changes import draw_changes
+from byteways.report.node.drawing import NodeDrawing
+from byteways.report.views import contention, curve_changes, hierarchy
+from byteways.report.views.changed import Changed
+from byteways.verdicts.two_runs.comparison import Comparison
+from byteways.verdicts.two_runs.environments import Difference
+from byteways.verdicts.two_runs.link_changes import LinkChange, link_changes
+from byteways.verdicts.two_runs.paired_cases import PairedCase, moved
+from byteways.verdicts.two_runs.wording_comparison import (
     change,
     headline,
     interval,
@@ -27,12 +33,6 @@ from byteways.explain.two_runs.wording_comparison import (
     suspicion,
     values,
 )
-from byteways.record.simulation_mark import is_simulated, mark_of, subject, voice
-from byteways.report.node.changes import draw_changes
-from byteways.report.node.drawing import NodeDrawing
-from byteways.report.views import contention, curve_changes, hierarchy
-from byteways.report.views.changed import Changed
-from byteways.units import format_size
 
 #: Cases in the table of the page; all are in `byteways compare --all`.
 MOST_TABLE_CASES = 200

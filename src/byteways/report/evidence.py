@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from byteways.explain.claims.claim import Operand
-from byteways.explain.claims.finding import Finding
-from byteways.explain.claims.importance import Priority
-from byteways.explain.display.topic import Topic
-from byteways.explain.results.summary import Result
+from byteways.answers.claims.claim import Operand
+from byteways.answers.claims.finding import Finding
+from byteways.answers.claims.importance import Priority
+from byteways.answers.results.summary import Result
+from byteways.questions.display.topic import Topic
 from byteways.report.explore import question
 
 #: How a link names the part of the page.

@@ -1,6 +1,6 @@
 """Data of the part of the page that answers "which way from here to there, at this size?".
 
-The page selects and shows; every comparison is made here, by the claims of explain/claims/compare.py.
+The page selects and shows; every comparison is made here, by the claims of answers/claims/compare.py.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
-from byteways.explain.best.ranking import Ranking, rank
-from byteways.explain.best.representative import representative_of_each_pair, representatives
-from byteways.explain.claims.claim import LEADS, TIE
-from byteways.explain.claims.phrases import supported
-from byteways.explain.claims.wording import LEADER, NO_DIFFERENCE, TOO_FEW_ROUNDS, alike, less
-from byteways.explain.results.index import Index
-from byteways.explain.results.selection import broadest_size, concurrent, kind, label_order, unidirectional
-from byteways.explain.results.summary import Result, group_by
-from byteways.explain.results.variants import Variant
-from byteways.plan.memory import MEMORIES
-from byteways.topology.routes import route
-from byteways.units import format_size
+from byteways.answers.best.ranking import Ranking, rank
+from byteways.answers.best.representative import representative_of_each_pair, representatives
+from byteways.answers.claims.claim import LEADS, TIE
+from byteways.answers.claims.phrases import supported
+from byteways.answers.claims.wording import LEADER, NO_DIFFERENCE, TOO_FEW_ROUNDS, alike, less
+from byteways.answers.results.index import Index
+from byteways.answers.results.selection import broadest_size, concurrent, kind, label_order, unidirectional
+from byteways.answers.results.summary import Result, group_by
+from byteways.answers.results.variants import Variant
+from byteways.base.units import format_size
+from byteways.cases.memory import MEMORIES
+from byteways.machine.routes import route
 
 #: Bits of a mode.
 BIDIRECTIONAL_BIT, WARM_BIT = 1, 2
@@ -207,7 +207,7 @@ def _orders(
 ) -> list[list[Any]]:
     """Returns the ways of each pair and size in their order: [from, to, size, mode, cells, verdicts, stands].
 
-    `stands` has the cell that stands for the pair (explain/best/representative.py) of all ways, of reads and
+    `stands` has the cell that stands for the pair (answers/best/representative.py) of all ways, of reads and
     of writes.
     """
     orders = []

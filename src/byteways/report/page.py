@@ -6,24 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from byteways.explain.best.best_interfaces import best_map
-from byteways.explain.best.headline import Gap, Lead, headline
-from byteways.explain.best.ranking import Ranking
-from byteways.explain.best.title import results
-from byteways.explain.best.wording_rankings import tied_interfaces
-from byteways.explain.claims.finding import Finding
-from byteways.explain.claims.phrases import rate
-from byteways.explain.display.chart import Chart
-from byteways.explain.display.numbers import moment
-from byteways.explain.display.topic import Topic
-from byteways.explain.findings import findings
-from byteways.explain.results.index import Index
-from byteways.explain.results.machine_names import machine
-from byteways.explain.results.progress import notices
-from byteways.explain.results.summary import RecordedRun, Result
-from byteways.explain.subjects.study import repeated
-from byteways.explain.tables import tables
-from byteways.explain.topics import topics
+from byteways.answers.best.best_interfaces import best_map
+from byteways.answers.best.headline import Gap, Lead, headline
+from byteways.answers.best.ranking import Ranking
+from byteways.answers.best.title import results
+from byteways.answers.best.wording_rankings import tied_interfaces
+from byteways.answers.claims.finding import Finding
+from byteways.answers.claims.phrases import rate
+from byteways.answers.results.index import Index
+from byteways.answers.results.machine_names import machine
+from byteways.answers.results.progress import notices
+from byteways.answers.results.summary import RecordedRun, Result
+from byteways.base.units import bandwidth_number, format_size
+from byteways.ext.studies.subject import repeated
+from byteways.questions.display.chart import Chart
+from byteways.questions.display.numbers import moment
+from byteways.questions.display.topic import Topic
+from byteways.questions.findings import findings
+from byteways.questions.tables import tables
+from byteways.questions.topics import topics
 from byteways.record.busy_machine import verdict_of
 from byteways.record.simulation_mark import mark_of, subject
 from byteways.report.about import devices, facts, method
@@ -33,7 +34,6 @@ from byteways.report.node.drawing import NodeDrawing, draw
 from byteways.report.node.hosts import with_hosts
 from byteways.report.node.rates import link_rates
 from byteways.report.views import best_way
-from byteways.units import bandwidth_number, format_size
 
 
 @dataclass(frozen=True)

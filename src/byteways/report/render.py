@@ -8,16 +8,16 @@ from dataclasses import fields, is_dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from byteways.explain.best.representative import RULE
-from byteways.explain.display.chart import Chart
-from byteways.explain.results.summary import RecordedRun, shown
-from byteways.explain.two_runs.wording_comparison import HEADINGS
-from byteways.plan.interfaces import INTERFACES
+from byteways.answers.best.representative import RULE
+from byteways.answers.results.summary import RecordedRun, shown
+from byteways.base.text import visible, visible_data
+from byteways.cases.interfaces import INTERFACES
+from byteways.questions.display.chart import Chart
 from byteways.report.compared import ComparedPage
 from byteways.report.packing import packed
 from byteways.report.page import Page
 from byteways.report.record_data import record_data
-from byteways.text import visible, visible_data
+from byteways.verdicts.two_runs.wording_comparison import HEADINGS
 
 if TYPE_CHECKING:
     from jinja2 import Environment

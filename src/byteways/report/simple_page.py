@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from byteways.explain.display.chart import Chart
-from byteways.explain.display.table import Table
+from byteways.questions.display.chart import Chart
+from byteways.questions.display.table import Table
 from byteways.report.render import Deferred, asset, page_environment
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.simulate import load, sheet
+from byteways.models import load, sheet
 from tests.native import simulated as sim
 
 from .conftest import Play, Told

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from byteways.simulate import load, names, sheet
-from byteways.simulate.topology import topology_of
-from byteways.topology.routes import nodes_of, route
+from byteways.machine.routes import nodes_of, route
+from byteways.models import load, names, sheet
+from byteways.models.topology import topology_of
 from tests.native import simulated as sim
 
 from .conftest import Play

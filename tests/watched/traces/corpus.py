@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from byteways.watch.traces.collecting import TraceRead
-from byteways.watch.traces.scan import watched_of_trace
+from byteways.ext.watch.traces.collecting import TraceRead
+from byteways.ext.watch.traces.scan import watched_of_trace
 
 FOLDER = Path(__file__).parent
 EXPECTED = "expected.json"

@@ -11,17 +11,17 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from byteways.plan.applications import OF_PEERS, columns_of
-from byteways.plan.case import OF_ALL_RANKS, Buffer, Case, Flow, on_hosts, with_ranks_of_hosts
+from byteways.cases.applications import OF_PEERS, columns_of
+from byteways.cases.case import OF_ALL_RANKS, Buffer, Case, Flow, on_hosts, with_ranks_of_hosts
+from byteways.cases.interfaces import APPLICATIONS, INTERFACES, MULTI_PAIR
+from byteways.cases.options import LAUNCH
+from byteways.cases.reasons import WITHIN_HOST, Refusal
+from byteways.machine.model import Capabilities, Topology
 from byteways.plan.hosts.places import FIRST_HOST, SECOND_HOST
-from byteways.plan.interfaces import APPLICATIONS, INTERFACES, MULTI_PAIR
 from byteways.plan.legality import broken_rule
-from byteways.plan.options import LAUNCH
 from byteways.plan.rank_sweep import flows_of_group, takes_part, with_sizes
 from byteways.plan.ranks import Rank
-from byteways.plan.reasons import WITHIN_HOST, Refusal
 from byteways.plan.sweep import cases_of
-from byteways.topology.model import Capabilities, Topology
 
 if TYPE_CHECKING:
     from byteways.plan.suite_types import Sweep

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from byteways.errors import BytewaysError
-from byteways.files import read_text
-from byteways.plan.case import HOST_NAME
-from byteways.system_errors import not_read
+from byteways.base.errors import BytewaysError
+from byteways.base.files import read_text
+from byteways.base.system_errors import not_read
+from byteways.cases.case import HOST_NAME
 
 #: A file of 100,000 names with groups has 4 MB.
 MOST_FILE_BYTES = 16 << 20

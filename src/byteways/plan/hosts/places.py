@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from byteways.plan.case import Case, on_hosts
+from byteways.cases.case import Case, on_hosts
 from byteways.plan.ranks import Rank
 
 #: Names that stand for the two hosts of a pair, or for the first and any other host of many.

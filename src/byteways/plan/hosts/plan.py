@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from byteways.errors import BytewaysError
-from byteways.plan.case import Case, PlannedCase
+from byteways.base.errors import BytewaysError
+from byteways.cases.case import Case, PlannedCase
+from byteways.machine.model import Capabilities, Topology
 from byteways.plan.estimate import Estimator
 from byteways.plan.filters import only_filter, sizes_filter
 from byteways.plan.hosts.all_hosts import is_of_all, of_group, refusal_of_all
@@ -24,14 +25,13 @@ from byteways.plan.ranks import layout
 from byteways.plan.requested_sizes import sweeps_of_requested_sizes
 from byteways.plan.suite_types import Suite
 from byteways.plan.unmatched import nothing_matches
-from byteways.topology.model import Capabilities, Topology
 
 #: Starting the ranks of all hosts once: a rough value, for the estimate only.
 RANKS_START_S, HOST_START_S = 5.0, 0.01
 #: Telling all ranks of a case and collecting what they found.
 EXCHANGE_S = 0.02
 #: For each rank of an operation of all hosts: 40 round trips before it and after it estimate its clock
-#: (run/hosts/measuring.py), with 20 µs each (assumed: TCP; fast networks take less); writing and reading what
+#: (measuring/hosts/measuring.py), with 20 µs each (assumed: TCP; fast networks take less); writing and reading what
 #: it says of itself takes 0.1 ms (measured with 10,000 ranks).
 RANK_S = 2 * 40 * 20e-6 + 1e-4
 #: Bytes of a record and its samples on disk, about; and those of each rank of an operation of all hosts: its
@@ -98,7 +98,7 @@ class HostsPlan:
         """Returns the bytes of all records and their samples.
 
         Args:
-            end_bytes: Of what a record says of a device of a host (run/hosts/facts.py), by its name.
+            end_bytes: Of what a record says of a device of a host (measuring/hosts/facts.py), by its name.
         """
         of_all = 0
         for planned in self.of_all:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from byteways.errors import BytewaysError
+from byteways.base.errors import BytewaysError
 from byteways.plan.hosts.names import Host
 from byteways.plan.hosts.tournament import round_of, rounds_of, seats_in_round
 

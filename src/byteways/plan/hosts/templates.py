@@ -12,20 +12,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from byteways.cases.case import OF_ALL_RANKS, Buffer, Case, Flow, with_ranks_of_hosts
+from byteways.cases.interfaces import INTERFACES, MULTI_PAIR, metric_of
+from byteways.cases.memory import MEMORIES, OWNERS
+from byteways.cases.options import LAUNCH, RANK_ORDER
+from byteways.machine.model import Topology
+from byteways.machine.nics import nic_class
 from byteways.plan import bounds
-from byteways.plan.case import OF_ALL_RANKS, Buffer, Case, Flow, with_ranks_of_hosts
 from byteways.plan.hosts.all_hosts import is_of_all, of_group, templates_of_all
 from byteways.plan.hosts.places import FIRST_HOST, SECOND_HOST
-from byteways.plan.interfaces import INTERFACES, MULTI_PAIR, metric_of
 from byteways.plan.legality import kind_of
-from byteways.plan.memory import MEMORIES, OWNERS
-from byteways.plan.options import LAUNCH, RANK_ORDER
 from byteways.plan.ranks import Rank
 from byteways.plan.suite_types import Suite, Sweep
 from byteways.plan.suite_values import BufferGlob
 from byteways.plan.sweep import Expansion, between_ranks, cases_of
-from byteways.topology.model import Topology
-from byteways.topology.nics import nic_class
 
 #: Patterns between two ranks; others need all of them.
 PAIR_PATTERNS = ("unidirectional", "bidirectional")

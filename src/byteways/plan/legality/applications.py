@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from byteways.plan.applications import (
+from byteways.cases.applications import (
     GPU_TRANSPORTS,
     OF_CORES,
     OF_PEERS,
@@ -10,12 +10,12 @@ from byteways.plan.applications import (
     columns_of,
     packed_by_core,
 )
+from byteways.cases.memory import is_device, is_managed, is_plain
+from byteways.machine.model import Capabilities
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.executors import own_gpu_refusal
 from byteways.plan.legality.reach import REACH_OF_KIND, because, kind_of, reach_refusal
-from byteways.plan.memory import is_device, is_managed, is_plain
 from byteways.plan.variables import runtime_of
-from byteways.topology.model import Capabilities
 
 
 def grid_refusal(question: LegalityContext) -> str | None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 
-from byteways.plan import memory_steps
-from byteways.plan.interfaces import INTERFACES
+from byteways.base.units import format_size
+from byteways.cases import memory_steps
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import is_device, is_managed, is_plain
+from byteways.cases.options import CALL, LAUNCH, PEER_CALLS
+from byteways.cases.relays import MOST_PIECES_IN_A_STREAM, paths_of, pieces_in_a_stream
+from byteways.machine.model import ANY_DOMAIN, PLAIN_COPY, PLAIN_SET
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.reach import Reach, because, kind_of, reach_refusal
 from byteways.plan.managed_pages import lands_elsewhere, moving_refusal
-from byteways.plan.memory import is_device, is_managed, is_plain
-from byteways.plan.options import CALL, LAUNCH, PEER_CALLS
-from byteways.plan.relays import MOST_PIECES_IN_A_STREAM, paths_of, pieces_in_a_stream
-from byteways.topology.model import ANY_DOMAIN, PLAIN_COPY, PLAIN_SET
-from byteways.units import format_size
 
 #: Memory kinds in which PyTorch allocates tensors.
 TORCH_MEMORIES = ("device", "pinned", "pageable")

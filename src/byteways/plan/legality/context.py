@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from byteways.plan.case import Case, Flow
+from byteways.cases.case import Case, Flow
+from byteways.machine.model import Capabilities, Topology
 from byteways.plan.legality.request import Request
-from byteways.topology.model import Capabilities, Topology
 
 
 @dataclass(frozen=True)

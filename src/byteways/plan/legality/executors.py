@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from byteways.plan.case import Buffer, Case, Flow
-from byteways.plan.interfaces import INTERFACES
+from byteways.cases.case import Buffer, Case, Flow
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import is_managed
+from byteways.cases.options import MOST_BLOCK_THREADS, MOST_TEAM_THREADS
+from byteways.machine.model import Capabilities, Offer
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.reach import REACH_TABLE, because, buffer_refusal, kind_of, reach_refusal
 from byteways.plan.legality.request import too_many_threads
-from byteways.plan.memory import is_managed
-from byteways.plan.options import MOST_BLOCK_THREADS, MOST_TEAM_THREADS
 from byteways.plan.variables import gives_pageable_access, is_read_by, reader_of, runtime_of
-from byteways.topology.model import Capabilities, Offer
 
 
 def executes(interface: str, kind: str) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from byteways.plan.case import Buffer
-from byteways.plan.interfaces import INTERFACES
-from byteways.plan.memory import OWNERS, needs_grant
-from byteways.topology.model import Capabilities, Offer
+from byteways.cases.case import Buffer
+from byteways.cases.interfaces import INTERFACES
+from byteways.cases.memory import OWNERS, needs_grant
+from byteways.machine.model import Capabilities, Offer
 
 
 class Reach(Enum):

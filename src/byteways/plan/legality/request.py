@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from byteways.plan.block_layout import blocks_of_options, moves_blocks
-from byteways.plan.interfaces import (
+from byteways.base.text import Sentence
+from byteways.cases.block_layout import blocks_of_options, moves_blocks
+from byteways.cases.interfaces import (
     COLLECTIVES,
     INTERFACES,
     OPTIONS,
@@ -18,7 +19,7 @@ from byteways.plan.interfaces import (
     WORD_BYTES,
     is_memory_step,
 )
-from byteways.plan.options import (
+from byteways.cases.options import (
     ACCESS_BYTES,
     CALL,
     CALLS_THAT_WAIT,
@@ -29,9 +30,8 @@ from byteways.plan.options import (
     PEER_CALLS,
     SUBMIT,
 )
-from byteways.plan.pieces import pieces_of_options
-from byteways.plan.relays import via_mistake
-from byteways.text import Sentence
+from byteways.cases.pieces import pieces_of_options
+from byteways.cases.relays import via_mistake
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from byteways.base.units import format_size
+from byteways.machine.model import Capabilities, Topology
 from byteways.plan.footprint import footprint, managed_bytes, usable
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.reach import kind_of
-from byteways.topology.model import Capabilities, Topology
-from byteways.units import format_size
 
 
 def managed_refusal(question: LegalityContext) -> str | None:

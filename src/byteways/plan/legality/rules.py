@@ -6,15 +6,15 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from byteways.plan.case import Case
-from byteways.plan.interface_rows import COLD_LOAD
-from byteways.plan.interfaces import APPLICATIONS, INTERFACES, is_memory_step
+from byteways.base.text import Sentence
+from byteways.cases.case import Case
+from byteways.cases.interface_rows import COLD_LOAD
+from byteways.cases.interfaces import APPLICATIONS, INTERFACES, is_memory_step
+from byteways.cases.reasons import PAGES_LAND_ELSEWHERE, Refusal
+from byteways.machine.model import Capabilities, Topology
 from byteways.plan.legality import applications, calls, executors, rooms
 from byteways.plan.legality.context import LegalityContext
 from byteways.plan.legality.request import mistake
-from byteways.plan.reasons import PAGES_LAND_ELSEWHERE, Refusal
-from byteways.text import Sentence
-from byteways.topology.model import Capabilities, Topology
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import csv
 from collections.abc import Sequence
 from typing import IO, Any
 
+from byteways.base.text import visible
 from byteways.record import columns
 from byteways.record.record import Record
 from byteways.record.samples import SamplesOf
-from byteways.text import visible
 
 #: What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection).
 FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -1,5 +1,5 @@
 "use strict";
-// Axes of charts (explain/display/chart.py): what they show, pixels of values, and ticks that have room.
+// Axes of charts (questions/display/chart.py): what they show, pixels of values, and ticks that have room.
 (function () {
   const UNITS = { bytes: { base: 1024, names: ["B", "KiB", "MiB", "GiB", "TiB"] }, ns: { base: 1000, names: ["ns", "µs", "ms", "s"] } };
   /** @param {number} value @param {string} [unit] */

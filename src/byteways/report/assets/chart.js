@@ -1,5 +1,5 @@
 "use strict";
-// Draws every chart of the page as SVG from its data (explain/display/chart.py): lines with bands, points, bars and
+// Draws every chart of the page as SVG from its data (questions/display/chart.py): lines with bands, points, bars and
 // cells. A name hides and shows its series, a rectangle drawn with the pointer zooms.
 (function () {
   const { written, ticksOf, scaleOf, rangeOf } = window.byteways.axes;

@@ -34,7 +34,7 @@ interface Byteways {
 interface Window { byteways: Byteways }
 type MakePicture = (kind: string) => Promise<Blob | null>;
 
-// Charts: explain/display/chart.py. What is left out has its default there.
+// Charts: questions/display/chart.py. What is left out has its default there.
 
 interface Axis { label?: string; scale?: string; unit?: string; names?: string[]; reach?: number }
 interface Point { x: number; y: number; low?: number; high?: number; text?: string; label?: string; open?: boolean }

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from byteways.topology.model import Link, Topology
-from byteways.topology.routes import FABRICS
+from byteways.machine.model import Link, Topology
+from byteways.machine.routes import FABRICS
 
 PICTURE_WIDTH = 480.0
 MARGIN = 8.0

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2
 
-from byteways.explain.claims.wording import alike
-from byteways.explain.two_runs.link_changes import LinkChange, SharedChange
-from byteways.explain.two_runs.paired_cases import PairedCase
-from byteways.explain.two_runs.wording_comparison import percent, values
+from byteways.answers.claims.wording import alike
+from byteways.base.units import format_size
+from byteways.machine.model import Topology
 from byteways.report.node.boxes import PICTURE_WIDTH
 from byteways.report.node.drawing import LinkStroke, Node, NodeDrawing, arranged, facts_of, line_of
 from byteways.report.node.lines import Labels, PathLine
-from byteways.topology.model import Topology
-from byteways.units import format_size
+from byteways.verdicts.two_runs.link_changes import LinkChange, SharedChange
+from byteways.verdicts.two_runs.paired_cases import PairedCase
+from byteways.verdicts.two_runs.wording_comparison import percent, values
 
 #: Width of a link that kept its speed, of one that changed at all, and of one at half or twice its speed.
 SAME_WIDTH, CHANGED_WIDTH, DOUBLED_WIDTH = 3.0, 6.0, 13.0

@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byteways.explain.claims.phrases import gb, percent_number
-from byteways.explain.results.summary import Result
-from byteways.explain.subjects.missing_links import missing_pairs
+from byteways.answers.claims.phrases import gb, percent_number
+from byteways.answers.results.summary import Result
+from byteways.base.units import format_bandwidth, format_size
+from byteways.machine.model import Device, Link, Topology
+from byteways.questions.subjects.missing_links import missing_pairs
 from byteways.report.node.boxes import PICTURE_WIDTH, Arrangement, Box, layered
 from byteways.report.node.lines import Labels, PathLine, arc, around, between_layers, straight
 from byteways.report.node.rates import LinkRate, gb_per_s
 from byteways.report.node.ring import in_ring
-from byteways.topology.model import Device, Link, Topology
-from byteways.units import format_bandwidth, format_size
 
 #: Width of the fastest link's stroke, and of the slowest.
 WIDEST_STROKE, THINNEST_STROKE = 13.0, 2.0

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from byteways.explain.claims.phrases import percent
-from byteways.explain.results.index import Index
-from byteways.explain.results.selection import device_order
-from byteways.explain.results.summary import Result
-from byteways.explain.subjects.messages import is_latency, messages
+from byteways.answers.claims.phrases import percent
+from byteways.answers.results.index import Index
+from byteways.answers.results.selection import device_order
+from byteways.answers.results.summary import Result
+from byteways.base.units import format_size
+from byteways.questions.subjects.messages import is_latency, messages
 from byteways.record.simulation_mark import Voice
 from byteways.report.node.boxes import HEIGHT, MARGIN, PICTURE_WIDTH, Box
 from byteways.report.node.drawing import THINNEST_STROKE, LinkStroke, Node, NodeDrawing, shade_of
 from byteways.report.node.lines import Labels, straight
 from byteways.report.node.rates import gb_per_s
-from byteways.units import format_size
 
 #: Width of the boxes and of the stroke of the fastest message between hosts; space above the row.
 HOST_BOX, HOST_STROKE, HOST_ROW_SPACE = 116.0, 6.0, 22.0

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from byteways.explain.best.representative import representatives
-from byteways.explain.bottlenecks.culprits import joined
-from byteways.explain.claims.finding import Finding
-from byteways.explain.claims.phrases import percent, supported
-from byteways.explain.claims.wording import OUTLIER_LINK
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Result
+from byteways.answers.best.representative import representatives
+from byteways.answers.claims.finding import Finding
+from byteways.answers.claims.phrases import percent, supported
+from byteways.answers.claims.wording import OUTLIER_LINK
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import Result
+from byteways.base.units import format_bandwidth, format_size
+from byteways.machine.model import Link, Topology
+from byteways.machine.routes import nodes_of, route
+from byteways.questions.bottlenecks.culprits import joined
 from byteways.record.simulation_mark import MEASURED, Voice
-from byteways.topology.model import Link, Topology
-from byteways.topology.routes import nodes_of, route
-from byteways.units import format_bandwidth, format_size
 
 #: Records with one of these states mean that something is wrong with a path.
 WRONG_STATUSES = ("failed", "corrupt", "lost", "timeout")

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import cos, hypot, pi, sin
 
+from byteways.machine.model import Topology
+from byteways.machine.packages import package_of, packed
 from byteways.report.node.boxes import HEIGHT, MARGIN, PICTURE_WIDTH, Arrangement, Box, other
-from byteways.topology.model import Topology
-from byteways.topology.packages import package_of, packed
 
 #: Half axes of the ring; across for up to four packages and for more, which leave room for CPUs beside them.
 ACROSS, DOWN = (160.0, 120.0), 112.0

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from byteways.explain.checks.verdict import NOT_DECIDED, UNKNOWN, CheckedCases, Judged
-from byteways.explain.checks.wording_check import sentence, summary, suspicion
+from byteways.verdicts.checks.verdict import NOT_DECIDED, UNKNOWN, CheckedCases, Judged
+from byteways.verdicts.checks.wording_check import sentence, summary, suspicion
 
 #: Verdicts of test cases that decide nothing.
 _SKIPPED = (UNKNOWN, NOT_DECIDED)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from byteways.explain.checks.verdict import MISSING, VERDICT_CODES, CheckedCases, Judged
-from byteways.units import format_size
+from byteways.base.units import format_size
+from byteways.verdicts.checks.verdict import MISSING, VERDICT_CODES, CheckedCases, Judged
 
 _Samples = Iterable[tuple[dict[str, str], float]]
 #: Series of a result, whether it is a rate, and its base units in a unit of the series.

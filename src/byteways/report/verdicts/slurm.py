@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from byteways.explain.checks.verdict import CheckedCases
-from byteways.explain.checks.wording_check import drain_reason
+from byteways.verdicts.checks.verdict import CheckedCases
+from byteways.verdicts.checks.wording_check import drain_reason
 
 
 def drain_line(check: CheckedCases, node: str) -> str:

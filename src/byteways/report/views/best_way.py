@@ -5,15 +5,15 @@ As Figure 17 of schieffer2025 has it for one machine.
 
 from __future__ import annotations
 
-from byteways.explain.best.best_interfaces import map_by_memory
-from byteways.explain.best.ranking import Ranking
-from byteways.explain.best.wording_rankings import margin, tied_interfaces
-from byteways.explain.claims.phrases import rate
-from byteways.explain.claims.wording import NO_DIFFERENCE
-from byteways.explain.display.chart import Axis, Chart, Point, Series
-from byteways.explain.results.index import Index
-from byteways.plan.interfaces import INTERFACES
-from byteways.units import format_size
+from byteways.answers.best.best_interfaces import map_by_memory
+from byteways.answers.best.ranking import Ranking
+from byteways.answers.best.wording_rankings import margin, tied_interfaces
+from byteways.answers.claims.phrases import rate
+from byteways.answers.claims.wording import NO_DIFFERENCE
+from byteways.answers.results.index import Index
+from byteways.base.units import format_size
+from byteways.cases.interfaces import INTERFACES
+from byteways.questions.display.chart import Axis, Chart, Point, Series
 
 CAPTION = (
     "What to see: where the best interface changes with the size (to the right) or with the memory (down). "

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from byteways.explain.claims.wording import alike
-from byteways.explain.display.chart import Chart
-from byteways.explain.two_runs.paired_cases import PairedCase
-from byteways.explain.two_runs.wording_comparison import interval, percent, values
+from byteways.answers.claims.wording import alike
+from byteways.questions.display.chart import Chart
+from byteways.verdicts.two_runs.paired_cases import PairedCase
+from byteways.verdicts.two_runs.wording_comparison import interval, percent, values
 
 #: What the series of both runs are called.
 FIRST_RUN, SECOND_RUN = "first run", "second run"

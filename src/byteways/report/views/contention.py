@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from byteways.explain.bottlenecks.prediction import Together, predictions
-from byteways.explain.claims.phrases import gb, percent
-from byteways.explain.claims.wording import NO_DIFFERENCE, UNDECIDED
-from byteways.explain.display.chart import Axis, Point, Series, in_rows, of_rows
-from byteways.explain.results.index import Index
-from byteways.explain.subjects.predicted_sums import classes_of, label_of
-from byteways.explain.two_runs.paired_cases import PairedCase, most_changed
+from byteways.answers.claims.phrases import gb, percent
+from byteways.answers.claims.wording import NO_DIFFERENCE, UNDECIDED
+from byteways.answers.results.index import Index
+from byteways.base.units import format_size
+from byteways.questions.bottlenecks.prediction import Together, predictions
+from byteways.questions.display.chart import Axis, Point, Series, in_rows, of_rows
+from byteways.questions.subjects.predicted_sums import classes_of, label_of
 from byteways.report.views.changed import FIRST_RUN, SECOND_RUN, Changed, counted, details, said
-from byteways.units import format_size
+from byteways.verdicts.two_runs.paired_cases import PairedCase, most_changed
 
 CAPTION_OF_TWO_RUNS = (
     "What to see: pairs of bars that differ in length. A percentage with a sign is the change of the sum, "

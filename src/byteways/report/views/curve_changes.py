@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from byteways.explain.display.chart import (
+from byteways.answers.results.index import Index
+from byteways.answers.results.selection import PAIR_KINDS, WITH_OWN_TABLES, kind, unidirectional
+from byteways.answers.results.summary import Result, group_by
+from byteways.answers.results.variants import Variant
+from byteways.questions.display.chart import (
     TRANSFER_SIZES,
     Axis,
     Chart,
@@ -15,13 +19,9 @@ from byteways.explain.display.chart import (
     Series,
     ratio_axis,
 )
-from byteways.explain.display.curves import result_point
-from byteways.explain.results.index import Index
-from byteways.explain.results.selection import PAIR_KINDS, WITH_OWN_TABLES, kind, unidirectional
-from byteways.explain.results.summary import Result, group_by
-from byteways.explain.results.variants import Variant
-from byteways.explain.two_runs.paired_cases import PairedCase, most_changed, moved
+from byteways.questions.display.curves import result_point
 from byteways.report.views.changed import SECOND_RUN, Changed, counted, details
+from byteways.verdicts.two_runs.paired_cases import PairedCase, most_changed, moved
 
 #: Ways in one chart: each has a line for either run.
 MOST_WAYS = 3

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from byteways.explain.claims.wording import NO_DIFFERENCE, UNDECIDED
-from byteways.explain.display.chart import Point, Series, in_rows, of_rows
-from byteways.explain.results.index import Index
-from byteways.explain.results.summary import Result
-from byteways.explain.subjects.latency import LOAD_TIMES, TITLE, levels
-from byteways.explain.two_runs.paired_cases import PairedCase, most_changed
+from byteways.answers.claims.wording import NO_DIFFERENCE, UNDECIDED
+from byteways.answers.results.index import Index
+from byteways.answers.results.summary import Result
+from byteways.base.units import short_time
+from byteways.questions.display.chart import Point, Series, in_rows, of_rows
+from byteways.questions.subjects.latency import LOAD_TIMES, TITLE, levels
 from byteways.report.views.changed import FIRST_RUN, SECOND_RUN, Changed, counted, details, said
-from byteways.units import short_time
+from byteways.verdicts.two_runs.paired_cases import PairedCase, most_changed
 
 CAPTION_OF_TWO_RUNS = (
     "What to see: rows whose marks differ. The percentage is the change of speed: negative means higher "
