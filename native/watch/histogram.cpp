@@ -127,8 +127,10 @@ Bin* Histogram::add(const Key& key, std::uint64_t count, const Times& times, std
   }
   const std::uint64_t bytes = count * key.size;
   bin->count.fetch_add(count, std::memory_order_relaxed);
-  if (bytes != 0) bin->bytes.fetch_add(bytes, std::memory_order_relaxed);
-  if (bin->key.width != 0) note_size(*bin, key.size);
+  if (bin->key.width != 0) {
+    bin->bytes.fetch_add(bytes, std::memory_order_relaxed);
+    note_size(*bin, key.size);
+  }
   add_time(*bin, 1, bin->time, times.time);
   add_time(*bin, 2, bin->call, times.call);
   add_time(*bin, 4, bin->waiting, times.waiting);

@@ -73,9 +73,13 @@ class alignas(64) Bin {
  public:
   Key key = kNoKey;  // constant once the bin is ready
   std::atomic<std::uint32_t> ready{0};
-  std::atomic<std::uint32_t> times_seen{0};  // bits: time, call, waiting, overlap
-  std::atomic<std::uint64_t> count{0}, bytes{0}, least{0}, most{0};
+  std::atomic<std::uint32_t> times_seen{0};                          // bits: time, call, waiting, overlap
+  std::atomic<std::uint64_t> count{0}, bytes{0}, least{0}, most{0};  // bytes: of several sizes alone
   std::atomic<std::int64_t> time{0}, call{0}, waiting{0}, overlap{0};
+
+  std::uint64_t all_bytes(std::uint64_t operations) const noexcept {
+    return key.width == 0 ? operations * key.size : bytes.load(std::memory_order_relaxed);
+  }
 };
 
 // Zero from its first byte to its last, as long as nothing is counted.

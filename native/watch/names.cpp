@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "watch/forked.hpp"
+
 namespace byteways::watch {
 namespace {
 
@@ -21,7 +23,6 @@ constinit char texts[kRoom]{};
 constinit std::size_t used = 0;
 constinit Name names[kMostNames]{};
 constinit std::atomic<std::uint16_t> given{1};
-constinit std::atomic<std::uint32_t> lock{0};
 
 std::uint16_t found(std::string_view name) {
   const std::uint16_t end = given.load(std::memory_order_acquire);
@@ -35,7 +36,7 @@ std::uint16_t found(std::string_view name) {
 std::uint16_t number_of(std::string_view name) noexcept {
   if (name.empty()) return 0;
   if (const std::uint16_t number = found(name)) return number;
-  while (lock.exchange(1, std::memory_order_acquire) != 0) sched_yield();
+  while (across_fork.names.exchange(1, std::memory_order_acquire) != 0) sched_yield();
   std::uint16_t number = found(name);
   const std::uint16_t next = given.load(std::memory_order_relaxed);
   if (number == 0 && next < kMostNames && name.size() <= kRoom - used) {
@@ -46,17 +47,13 @@ std::uint16_t number_of(std::string_view name) noexcept {
     number = next;
     given.store(static_cast<std::uint16_t>(next + 1), std::memory_order_release);
   }
-  lock.store(0, std::memory_order_release);
+  across_fork.names.store(0, std::memory_order_release);
   return number;
 }
 
 std::string_view name_of(std::uint16_t number) noexcept {
   const bool known = number != 0 && number < given.load(std::memory_order_acquire);
   return known ? std::string_view(names[number].text, names[number].length) : std::string_view();
-}
-
-void open_names() noexcept {
-  if (lock.load() != 0) lock.store(0);  // a write would copy the page
 }
 
 }  // namespace byteways::watch

@@ -14,7 +14,4 @@ std::uint16_t number_of(std::string_view name) noexcept;
 // The name of a number that was given; "" for 0.
 std::string_view name_of(std::uint16_t number) noexcept;
 
-// In the child of a fork: a thread that held the lock is not there. What it had not published is not given.
-void open_names() noexcept;
-
 }  // namespace byteways::watch

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "watch/clock.hpp"
+#include "watch/forked.hpp"
 #include "watch/names.hpp"
 #include "watch/output.hpp"
 
@@ -46,8 +47,6 @@ enum : std::uint8_t { kOurs = 1, kOfDriver = 2 };
 constinit std::atomic<std::uint8_t> kinds[kMostNames]{};
 constinit std::atomic<bool> driver_seen{false};
 
-// The thread that reads; 0: none.
-constinit std::atomic<pid_t> reader{0};
 // What reading may take of the program's time: a part of the time since the first, and some at the start. ns.
 constexpr std::int64_t kShare = 200, kAtStart = 20'000'000;
 constinit std::atomic<std::int64_t> began{0}, spent{0};
@@ -143,7 +142,7 @@ bool read_lines(int file) {
 bool read_mappings() noexcept {
   const Unnoticed here;
   const auto self = static_cast<pid_t>(syscall(SYS_gettid));
-  for (pid_t other = 0; !reader.compare_exchange_weak(other, self); other = 0) {
+  for (pid_t other = 0; !across_fork.reader.compare_exchange_weak(other, self); other = 0) {
     if (other == self) return false;  // in a handler of a signal, or in a copy that reading makes
     sched_yield();
   }
@@ -157,7 +156,7 @@ bool read_mappings() noexcept {
     close(file);
   }
   spent.fetch_add(time_between(start, now()), std::memory_order_relaxed);
-  reader.store(0, std::memory_order_release);
+  across_fork.reader.store(0, std::memory_order_release);
   return file >= 0;
 }
 
@@ -200,9 +199,5 @@ bool is_of_driver(std::uint16_t site) noexcept {
 bool has_driver() noexcept { return driver_seen.load(std::memory_order_relaxed); }
 
 void read_modules() noexcept { read_mappings(); }
-
-void open_modules() noexcept {
-  if (reader.load() != 0) reader.store(0);
-}
 
 }  // namespace byteways::watch

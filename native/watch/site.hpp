@@ -28,7 +28,4 @@ bool has_driver() noexcept;
 // other times site_of() does it for an address that is new.
 void read_modules() noexcept;
 
-// In the child of a fork: a thread that was reading is not there.
-void open_modules() noexcept;
-
 }  // namespace byteways::watch

@@ -27,11 +27,9 @@ constexpr int kPatience = 2000;  // ms
 constexpr std::size_t kMostSources = 2;
 
 constinit std::atomic<void (*)()> sources[kMostSources]{};
-constinit std::atomic<int> beginning{0};
 constinit std::atomic<pid_t> saver{0};  // the thread that writes; 0: none
 constinit std::atomic<std::uint64_t> saved_changes{0};
 constinit std::atomic<bool> saved_end{false};
-constinit bool is_child = false;  // of a fork, and has not begun: the histogram is its parent's
 
 // Of the environment, read before main(): a program may change it at any time.
 constinit bool knows_environment = false;
@@ -58,7 +56,7 @@ void note_in(std::uint16_t (&notes)[kMostNotes], std::string_view name) {
   }
 }
 
-bool is_own() { return inner::state.load() == 1 && the_process.number == getpid(); }
+bool is_own() { return across_fork.state.load() == 1 && the_process.number == getpid(); }
 
 // Whether a snapshot would say more than the last one.
 bool has_news(bool ended) {
@@ -102,14 +100,15 @@ void need_thread() {
 // operation begins anew. Until then nothing else is done in it, since each page that is written is copied:
 // most children execute another program.
 void after_fork_in_child() {
-  const Unnoticed here;
-  open_names();
-  open_modules();
-  if (!has_own_descriptors()) close_draft();
-  if (beginning.load() != 0) beginning.store(0);
-  if (inner::state.load() != 1) return;
-  is_child = true;
-  inner::state.store(0);
+  // What other threads held is open; what they had not published does not exist. A write copies the page.
+  AcrossFork& held = across_fork;
+  if (held.names.load() != 0) held.names.store(0);
+  if (held.reader.load() != 0) held.reader.store(0);
+  if (held.beginning.load() != 0) held.beginning.store(0);
+  if (held.open_draft.load() != 0 && !has_own_descriptors()) close_draft();
+  if (held.state.load() != 1) return;
+  held.is_child.store(true);
+  held.state.store(0);
 }
 
 // What a child has of its parent. It is no rank.
@@ -149,16 +148,14 @@ void name_host() {
 
 namespace inner {
 
-constinit std::atomic<int> state{0};
-
 bool begin() noexcept {
   const Unnoticed here;
-  while (beginning.exchange(1, std::memory_order_acquire) != 0) sched_yield();
-  if (state.load() == 0) {
+  while (across_fork.beginning.exchange(1, std::memory_order_acquire) != 0) sched_yield();
+  if (across_fork.state.load() == 0) {
     read_environment();
     const bool good = *the_process.folder != '\0';
     if (good) {
-      if (is_child) forget_parent();
+      if (across_fork.is_child.load()) forget_parent();
       the_process.number = getpid();
       name_host();
       start_clock();
@@ -166,13 +163,13 @@ bool begin() noexcept {
       histogram().start(start_of_time_line());
       histogram().at_first(need_thread);
       histogram().leave_out_of_children();
-      if (!is_child) read_modules();  // a child has those of its parent
-      is_child = false;
+      if (!across_fork.is_child.load()) read_modules();  // a child has those of its parent
+      across_fork.is_child.store(false);
     }
-    state.store(good ? 1 : 2, std::memory_order_release);
+    across_fork.state.store(good ? 1 : 2, std::memory_order_release);
   }
-  beginning.store(0, std::memory_order_release);
-  return state.load() == 1;
+  across_fork.beginning.store(0, std::memory_order_release);
+  return across_fork.state.load() == 1;
 }
 
 }  // namespace inner

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <string_view>
 
+#include "watch/forked.hpp"
+
 namespace byteways::watch {
 
 // Variables that the launcher sets (src/byteways/ext/watch/launching.py): the folder, and when the time line
@@ -12,13 +14,12 @@ inline constexpr const char* kFolderVariable = "BYTEWAYS_WATCH";
 inline constexpr const char* kStartVariable = "BYTEWAYS_WATCH_START";
 
 namespace inner {
-extern std::atomic<int> state;  // 0 not asked yet, 1 watching, 2 off
 bool begin() noexcept;
 }  // namespace inner
 
 // Whether this process is watched. The thread starts with the first operation that is counted.
 inline bool is_watching() noexcept {
-  const int now = inner::state.load(std::memory_order_acquire);
+  const int now = across_fork.state.load(std::memory_order_acquire);
   return now == 1 || (now == 0 && inner::begin());
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "watch/clock.hpp"
+#include "watch/forked.hpp"
 #include "watch/histogram.hpp"
 #include "watch/json.hpp"
 #include "watch/names.hpp"
@@ -31,7 +32,6 @@ constexpr int kMostFiles = 1000;  // of one process number: programs that replac
 using Path = Text<PATH_MAX + 300>;
 constinit Path file{}, draft{};  // empty until the first snapshot
 Output output;
-constinit std::atomic<int> open_draft{-1};
 
 void write_end(Json& json, const char* name, Memory memory, int gpu, int rank) {
   if (memory == Memory::kUnknown && gpu == -1 && rank < 0) return;
@@ -54,7 +54,7 @@ void write_bin(Json& json, const Bin& bin) {
   json.field("what", kWhats[static_cast<std::size_t>(key.what)]);
   json.field("method", name_of(key.method));
   json.field("count", count);
-  const std::uint64_t bytes = bin.bytes.load(std::memory_order_relaxed);
+  const std::uint64_t bytes = bin.all_bytes(count);
   json.field("bytes", bytes);
   // Nothing is copied or set where there are no bytes: their number was not observed.
   if (bytes == 0 && (key.what == What::kCopy || key.what == What::kSet)) json.field("sized", false);
@@ -202,12 +202,12 @@ bool write_snapshot(bool ended) noexcept {
   const WithoutLimitSignal guarded;
   const int descriptor = open_apart(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
   if (descriptor < 0) return false;
-  open_draft.store(descriptor);
+  across_fork.open_draft.store(descriptor + 1);
   output.begin(descriptor);
   Json json(output);
   write_all(json, ended);
   bool good = output.finish();
-  open_draft.store(-1);
+  across_fork.open_draft.store(0);
   good = close(descriptor) == 0 && good;
   good = good && rename(draft.c_str(), file.c_str()) == 0;
   if (!good) unlink(draft.c_str());
@@ -217,14 +217,13 @@ bool write_snapshot(bool ended) noexcept {
 bool has_snapshot() noexcept { return !file.empty(); }
 
 void close_draft() noexcept {
-  const int descriptor = open_draft.load();
-  if (descriptor < 0) return;
-  close(descriptor);
-  open_draft.store(-1);
+  const Unnoticed here;
+  const int descriptor = across_fork.open_draft.exchange(0) - 1;
+  if (descriptor >= 0) close(descriptor);
 }
 
 void forget_snapshot() noexcept {
-  open_draft.store(-1);
+  across_fork.open_draft.store(0);
   file.clear();
 }
 

@@ -21,7 +21,7 @@ RANKS = 4
 #: One MPI of each ABI.
 STANDARD = pytest.param(jobs.STANDARD, marks=pytest.mark.slow)
 #: Calls and bytes of all ranks by function, of watched.cpp on four ranks, but for calls that are
-#: repeated until something has arrived: _POLLS.
+#: repeated until something has arrived: POLLS.
 COUNTS: Rows = {
     "MPI_Init": (4, 0),
     "MPI_Finalize": (4, 0),
@@ -77,7 +77,7 @@ COUNTS: Rows = {
     "MPI_Win_flush": (4, 0),
     "MPI_Win_unlock_all": (4, 0),
 }
-_POLLS = ("MPI_Test", "MPI_Waitsome")
+POLLS = ("MPI_Test", "MPI_Waitsome")
 #: Calls that are seen and not understood.
 FILES = "16 calls of 4 kinds"
 
@@ -125,7 +125,7 @@ def watch(
 
 
 def counted(bins: list[Bin]) -> Rows:
-    return {name: row for name, row in watch_rows(bins).items() if name not in _POLLS}
+    return {name: row for name, row in watch_rows(bins).items() if name not in POLLS}
 
 
 def check(job: jobs.Job, found: WatchFolder) -> None:

@@ -368,12 +368,14 @@ def made_counter(mpi: str, compiler: str, place: Place) -> str:
     """Compiles the counter of MPI's calls for an MPI; returns why it cannot be."""
     library = place.builds / f"pmpi_counter_{mpi}.so"
     library.parent.mkdir(parents=True, exist_ok=True)
-    command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(SOURCE), "-ldl"]
+    made = library.with_suffix(f".{os.getpid()}")  # another run may have loaded the one that is there
+    command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(made), str(SOURCE), "-ldl"]
     try:
         ended = subprocess.run(command, capture_output=True, text=True)
     except FileNotFoundError:
         return f"{compiler} is missing"
     if ended.returncode:
         return f"{compiler} cannot compile the counter: {ended.stderr[:300]}"
+    made.replace(library)
     place.counters[mpi] = library
     return ""

@@ -99,6 +99,9 @@ _MPI4PY = Build(
     tar --extract --file mpi4py-*.tar.gz --strip-components=1 --wildcards '*/test/*' '*/demo/*'
     """,
 )
+#: Of functions of MPI 4, which Debian's Open MPI does not have. mpi4py asks for them by weak symbols, which
+#: the layer of a watch has (docs/guides/watch.md): alone their tests are skipped, beneath it they fail.
+_MPI_4 = {"mpich": "test_p2p_buf_part test_cco_pr_buf test_cco_pr_vec", "openmpi": ""}
 #: Intel's MPI and its benchmarks. Over shared memory it needs no library of a network.
 _INTEL = Build(
     "intel",
@@ -111,10 +114,15 @@ _INTEL = Build(
 _HPCC = Build(
     "hpcc",
     """
-    awk '/^Ns?$|Ns$/ { if (++n == 1) { print 200 "         Ns"; next } } { print }' \\
+    awk '/ Ns$/ && !n++ { print 48 " Ns"; next } / Ps$/ && !p++ { print 1 " Ps"; next } { print }' \\
       /usr/share/doc/hpcc/examples/_hpccinf.txt >hpccinf.txt
     """,
 )
+#: Of ScaLAPACK's tests those for two ranks, and of each list of blocks the first; each has hundreds of rows.
+_FEWER = "-e '/process grids/s/^4/2/' -e '/umber of \\(NB\\|NRHS\\|blocking\\)/s/^[34]/1/'"
+#: PDLACON compares a number of its stack that it has never set: which exception that raises depends on what
+#: functions that were called left there.
+_UNINITIALISED = (r"^Note: The following floating-point exceptions are signalling:.*\n?", "")
 #: IMB prints a table: sizes and repetitions are given, times are measured.
 _IMB = (
     (r"^( +\d+ +\d+) .*$", r"\1"),
@@ -284,7 +292,8 @@ PROGRAMS: tuple[Program, ...] = (
         _HPCC,
         "openmpi",
         needs=("hpcc",),
-        vary=((_NUMBER, "#"),),
+        # A line of processor time is left out where there was none.
+        vary=((r"^CPU .*\n", ""), (_NUMBER, "#")),
         limit_s=300,
     ),
     *(
@@ -307,11 +316,11 @@ PROGRAMS: tuple[Program, ...] = (
     *(
         Program(
             f"scalapack {name}, {mpi}",
-            f"cp /usr/lib/x86_64-linux-gnu/scalapack/{mpi}-tests/*.dat . && "
-            + ranks(mpi, 4, f"/usr/lib/x86_64-linux-gnu/scalapack/{mpi}-tests/{name}"),
+            f"for file in LU QR; do sed {_FEWER} /usr/lib/x86_64-linux-gnu/scalapack/{mpi}-tests/$file.dat "
+            ">$file.dat; done; " + ranks(mpi, 2, f"/usr/lib/x86_64-linux-gnu/scalapack/{mpi}-tests/{name}"),
             mpi=mpi,
             needs=(f"/usr/lib/x86_64-linux-gnu/scalapack/{mpi}-tests/{name}",),
-            vary=((r" *\d+\.\d+(E[-+]\d+)?", " #"),),
+            vary=((r" *\d+\.\d+(E[-+]\d+)?", " #"), _UNINITIALISED),
             limit_s=300,
         )
         for mpi in _BOTH
@@ -337,14 +346,15 @@ PROGRAMS: tuple[Program, ...] = (
         Program(
             f"mpi4py's tests, {mpi}, {number}",
             f"cd $BUILD && {ranks(mpi, number, 'venv/bin/python test/main.py -q')} "
-            "test_p2p_buf test_p2p_obj test_cco_buf test_cco_nb_buf test_cco_obj test_cco_v_buf test_rma "
-            "test_status test_request test_errhandler test_exceptions test_threads test_topology test_pickle "
-            "test_msgspec",
+            "test_p2p_buf test_p2p_obj test_p2p_buf_matched test_p2p_obj_matched test_cco_buf test_cco_obj "
+            "test_cco_vec test_cco_nb_buf test_cco_nb_vec test_cco_ngh_buf test_cco_ngh_obj "
+            "test_cco_buf_inter test_rma test_status test_request test_errhandler test_exceptions "
+            f"test_threads test_comm_topo test_pickle test_msgspec {_MPI_4[mpi]}",
             _MPI4PY,
             mpi,
             any_order=True,
             errors=False,
-            limit_s=300,
+            limit_s=900,
             environment={"MPI4PY_MPIABI": mpi, "LD_LIBRARY_PATH": "$BUILD/lib"},
         )
         for mpi in _BOTH

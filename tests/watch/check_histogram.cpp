@@ -40,7 +40,7 @@ Sums sums() {
   histogram().each([&](const Bin& bin) {
     ++found.bins;
     found.count += bin.count;
-    found.bytes += bin.bytes;
+    found.bytes += bin.all_bytes(bin.count);
     found.time += bin.time;
   });
   return found;

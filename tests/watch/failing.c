@@ -1,10 +1,12 @@
-/* Preloaded behind a collector: of the calls that the collector itself makes to the system, to the C library and to a
-   driver, the one with the number FAIL_AT fails and does nothing. FAIL_MARK is the file that then names it. Built with
+/* Preloaded behind a collector: of the calls that the collector itself makes to the system, to the C library, to a
+   driver and to MPI, the one with the number FAIL_AT fails and does nothing, in each process of the program. FAIL_MARK
+   is the file that then names it. Built with
    -DWITHOUT_MALLOC for the collector that allocates in the program's place. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -18,7 +20,7 @@
 #include <unistd.h>
 
 #define CALLER __builtin_return_address(0)
-#define REAL(name) ((__typeof__(&name))real_dlsym(RTLD_NEXT, #name))
+#define REAL(name) ((__typeof__(&name))next_of(#name))
 
 typedef void* (*Find)(void*, const char*);
 
@@ -35,6 +37,12 @@ __attribute__((constructor(102))) static void begin(void) {
   fail_at = getenv("FAIL_AT") == NULL ? 0 : atol(getenv("FAIL_AT"));
 }
 
+/* Constructors of other libraries may call before this one's has run. */
+static void* next_of(const char* name) {
+  if (real_dlsym == NULL) begin();
+  return real_dlsym(RTLD_NEXT, name);
+}
+
 static int is_collector(const void* caller) {
   Dl_info found;
   return dladdr(caller, &found) != 0 && found.dli_fname != NULL &&
@@ -47,8 +55,10 @@ static int fails(const char* name, const void* caller, int error) {
   const int before = errno;
   const int is_it = is_collector(caller) && ++calls == fail_at;
   if (is_it) {
-    const int file = (int)syscall(SYS_openat, AT_FDCWD, mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    const long written = syscall(SYS_write, file, name, strlen(name));
+    const int file = (int)syscall(SYS_openat, AT_FDCWD, mark, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    char line[96];
+    snprintf(line, sizeof line, "%s\n", name);
+    const long written = syscall(SYS_write, file, line, strlen(line));
     (void)written;
     syscall(SYS_close, file);
   }
@@ -56,10 +66,11 @@ static int fails(const char* name, const void* caller, int error) {
   return is_it;
 }
 
-/* One in three waits is interrupted. They have no number, because each run waits another number of times. */
-static int is_interrupted(const void* caller) {
+/* One in three waits is interrupted. They have no number, because each run waits another number of times. Nothing
+   interrupts a call that wakes others. */
+static int is_interrupted(long act, const void* caller) {
   static atomic_long waits;
-  if (fail_at == 0 || !is_collector(caller) || ++waits % 3 != 0) return 0;
+  if (fail_at == 0 || act != FUTEX_WAIT_PRIVATE || !is_collector(caller) || ++waits % 3 != 0) return 0;
   errno = EINTR;
   return 1;
 }
@@ -110,7 +121,7 @@ long syscall(long number, ...) {
   va_start(list, number);
   for (int at = 0; at < 6; ++at) words[at] = va_arg(list, long);
   va_end(list);
-  if (number == SYS_futex && is_interrupted(CALLER)) return -1;
+  if (number == SYS_futex && is_interrupted(words[1], CALLER)) return -1;
   if (number == 436 && fails("close_range", CALLER, ENOSYS)) return -1;
   return REAL(syscall)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
@@ -128,8 +139,8 @@ void* aligned_alloc(size_t alignment, size_t bytes) {
 }
 #endif
 
-/* Functions of drivers, which all return an error: each that a collector looks up gets a place, which counts its calls.
-   None has more than eight words. */
+/* Functions of drivers, and those by which a collector asks MPI, which all return an error: each that a collector looks
+   up gets a place, which counts its calls. None has more than eight words. */
 typedef int (*Driver)(long, long, long, long, long, long, long, long);
 enum { kPlaces = 32 };
 static struct {
@@ -147,6 +158,18 @@ EIGHT(PLACE, 00) EIGHT(PLACE, 01) EIGHT(PLACE, 02) EIGHT(PLACE, 03)
 #define NAME(at) place_##at,
 static const Driver entries[kPlaces] = {EIGHT(NAME, 00) EIGHT(NAME, 01) EIGHT(NAME, 02) EIGHT(NAME, 03)};
 
+/* MPI's other functions are looked up to pass on what the program calls. */
+static int is_question(const char* name) {
+  static const char kQuestions[] =
+      " Initialized Finalized Comm_rank Comm_size Comm_test_inter Comm_group Comm_remote_size Comm_remote_group Group_size "
+      "Group_rank Group_translate_ranks Group_free Topo_test Cartdim_get Graph_neighbors_count Dist_graph_neighbors_count "
+      "Win_get_group Type_size Type_size_x Get_count Get_elements_x Test_cancelled ";
+  char word[64];
+  if (strncmp(name, "PMPI_", 5) != 0) return 0;
+  snprintf(word, sizeof word, " %s ", name + 5);
+  return strstr(kQuestions, word) != NULL;
+}
+
 static int is_driver(const char* name) {
   static const char* const kBeginnings[] = {"cu", "hip", "rocprofiler_"};
   for (size_t at = 0; at < sizeof kBeginnings / sizeof *kBeginnings; ++at)
@@ -157,7 +180,8 @@ static int is_driver(const char* name) {
 void* dlsym(void* library, const char* name) {
   if (real_dlsym == NULL) begin();
   void* const found = real_dlsym(library, name);
-  if (library == RTLD_NEXT || found == NULL || !is_driver(name) || !is_collector(CALLER)) return found;
+  const int counts = is_question(name) || (is_driver(name) && library != RTLD_NEXT);
+  if (found == NULL || !counts || !is_collector(CALLER)) return found;
   char looked_up[80];
   snprintf(looked_up, sizeof looked_up, "dlsym %s", name);
   if (fails(looked_up, CALLER, 0)) return NULL;

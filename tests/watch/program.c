@@ -1,4 +1,6 @@
 // A program that does what its arguments say, in their order, over the MPI of fake_mpi.c.
+#define _GNU_SOURCE
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +50,7 @@ int main(int count, char** words) {
       printf("signal %d\n", (int)seen), fflush(stdout);
     }
     if (is(word, "sleep")) usleep((useconds_t)atoi(next) * 1000);
+    if (is(word, "unshare") && unshare(CLONE_FILES) != 0) puts("not unshared");
     if (is(word, "leave")) _exit(atoi(next));
     if (is(word, "kill")) raise(atoi(next));
     if (is(word, "exit")) return MPI_Finalize(), atoi(next);

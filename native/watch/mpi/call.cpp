@@ -56,6 +56,13 @@ void note_memory(Key& key) { key.source = key.destination = memory_of_buffers();
 
 }  // namespace
 
+std::uint16_t method_of(const char* function) noexcept {
+  std::string_view name(function);
+  if (name.starts_with('P')) name.remove_prefix(1);
+  if (name.ends_with("_c")) name.remove_suffix(2);
+  return byteways::watch::number_of(name);
+}
+
 Call::Call(std::uint16_t method, const void* caller) noexcept
     : caller_(caller),
       method_(method),

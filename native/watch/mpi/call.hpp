@@ -13,22 +13,29 @@
 
 namespace byteways::watch::mpi {
 
-// An entry of the layer: the function of the library behind it, and the number of its name.
+// The number of a function's name. The profiling name, and the function with large counts, are the same
+// operation.
+std::uint16_t method_of(const char* name) noexcept;
+
+// What an entry of the layer remembers: the function of the library behind it, and the number of its name.
+// All zero before its first call: a process that calls no MPI pays nothing for it.
+template <class Signature>
+struct Remembered {
+  Signature* pointer = nullptr;  // both written with one value only, whoever writes
+  std::uint16_t method = 0;
+};
+
+// An entry of the layer, during a call.
 template <class Signature>
 class Entry;
 template <class... Arguments>
-class Entry<int(Arguments...)> : public Function<int(Arguments...)> {
+class Entry<int(Arguments...)> {
  public:
-  explicit constexpr Entry(const char* name) : Function<int(Arguments...)>(name) {}
+  Entry(Remembered<int(Arguments...)>& remembered, const char* name) noexcept
+      : remembered_(remembered), name_(name) {}
   std::uint16_t method() noexcept {
-    // The profiling name, and the function with large counts, are the same operation.
-    if (method_ == 0) {
-      std::string_view name(this->name());
-      if (name.starts_with('P')) name.remove_prefix(1);
-      if (name.ends_with("_c")) name.remove_suffix(2);
-      method_ = number_of(name);
-    }
-    return method_;
+    if (remembered_.method == 0) remembered_.method = method_of(name_);
+    return remembered_.method;
   }
   int operator()(const void* caller, Arguments... arguments) {
     return with_lists([] { return Lists{}; }, caller, arguments...);
@@ -36,16 +43,20 @@ class Entry<int(Arguments...)> : public Function<int(Arguments...)> {
   // Of a function with lists of numbers; `lists` says how many each has, should they have to be narrowed.
   template <class MakeLists>
   int with_lists(MakeLists lists, const void* caller, Arguments... arguments) {
-    const auto pointer = this->resolved(caller);
-    if (pointer != nullptr) return pointer(arguments...);
-    if constexpr ((kIsLarge<Arguments> || ...))
-      return call_narrowed(this->name(), lists, caller, arguments...);
-    else
-      return kNoFunction;
+    if (remembered_.pointer == nullptr)
+      remembered_.pointer = reinterpret_cast<int (*)(Arguments...)>(function(name_, caller));
+    if (remembered_.pointer != nullptr) return remembered_.pointer(arguments...);
+    if constexpr ((kIsLarge<Arguments> || ...)) {
+      return call_narrowed(name_, lists, caller, arguments...);
+    } else {
+      find_library(caller);
+      return no_function();
+    }
   }
 
  private:
-  std::uint16_t method_ = 0;
+  Remembered<int(Arguments...)>& remembered_;
+  const char* const name_;
 };
 
 // What a row says beside its method.

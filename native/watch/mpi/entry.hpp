@@ -14,7 +14,8 @@
   BYTEWAYS_ONE_ENTRY(PMPI_##name, declared, __VA_ARGS__)
 #define BYTEWAYS_ONE_ENTRY(name, declared, ...)                 \
   extern "C" [[gnu::visibility("default")]] int name declared { \
-    static constinit Entry<decltype(name)> real(#name);         \
+    static constinit Remembered<decltype(name)> remembered;     \
+    Entry<decltype(name)> real(remembered, #name);              \
     const void* const caller = __builtin_return_address(0);     \
     Call call(real.method(), caller);                           \
     __VA_ARGS__                                                 \

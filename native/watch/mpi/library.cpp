@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "watch/mpi/unwinding.hpp"
+
 namespace byteways::watch::mpi {
 namespace {
 
@@ -20,6 +22,7 @@ constexpr Abi kMpich{.handle_bytes = 4,
                      .undefined = -32766,
                      .cartesian = 2,
                      .graph = 1,
+                     .unsupported_operation = 44,
                      .in_place = static_cast<std::uintptr_t>(-1),
                      .ignore_status = 1,
                      .world = 0x44000000,
@@ -34,6 +37,7 @@ constexpr Abi kStandard{.handle_bytes = 8,
                         .undefined = -32766,
                         .cartesian = 211,
                         .graph = 212,
+                        .unsupported_operation = 55,
                         .in_place = 1,
                         .ignore_status = 0,
                         .world = 0x101,
@@ -48,6 +52,7 @@ Abi open_mpi{.handle_bytes = 8,
              .undefined = -32766,
              .cartesian = 1,
              .graph = 2,
+             .unsupported_operation = 52,
              .in_place = 1,
              .ignore_status = 0,
              .world = 0,  // its handles are addresses in the library
@@ -114,6 +119,11 @@ void* function(const char* name, const void* caller) noexcept {
   return in_any_mpi(name);
 }
 
+int no_function() noexcept {
+  const Abi* const known = abi();
+  return (known == nullptr ? kMpich : *known).unsupported_operation;
+}
+
 bool is_started_unseen() noexcept {
   const auto initialized = reinterpret_cast<int (*)(int*)>(in_any_mpi("PMPI_Initialized"));
   int flag = 0;
@@ -145,6 +155,7 @@ bool is_of_library(const void* address) noexcept {
 
 void find_library(const void* caller) noexcept {
   if (abi() != nullptr) return;
+  find_unwinding();
   void* const finalize = function("PMPI_Finalize", caller);
   Dl_info library{};
   if (finalize == nullptr || dladdr(finalize, &library) == 0 || library.dli_fname == nullptr) return;

@@ -17,7 +17,8 @@ struct Abi {
   std::size_t handle_bytes;  // of one in an array
   std::size_t status_bytes, source_offset;
   int any_source, no_process, undefined;
-  int cartesian, graph;  // what MPI_Topo_test says
+  int cartesian, graph;       // what MPI_Topo_test says
+  int unsupported_operation;  // an error
   std::uintptr_t in_place, ignore_status;
   Handle world, no_comm, no_request, byte;
 };
@@ -47,8 +48,10 @@ Handle comparable(Handle handle) noexcept;
 // The handle in a program's variable, or one of its list, which may be smaller than ours.
 Handle handle_at(const void* place, std::size_t number = 0) noexcept;
 
-// MPI_ERR_OTHER of MPICH and Open MPI, where no MPI has a function; MPI_ERR_COUNT.
-inline constexpr int kNoFunction = 15, kBadCount = 2;
+// MPI_ERR_COUNT.
+inline constexpr int kBadCount = 2;
+// What a program gets of a function that its MPI does not have.
+int no_function() noexcept;
 
 // A function of MPI, resolved at its first use. What it calls may throw: an error handler of the program.
 template <class Signature>
@@ -65,7 +68,7 @@ class Function<int(Arguments...)> {
   }
   int operator()(const void* caller, Arguments... arguments) {
     const Pointer pointer = resolved(caller);
-    return pointer == nullptr ? kNoFunction : pointer(arguments...);
+    return pointer == nullptr ? no_function() : pointer(arguments...);
   }
   const char* name() const noexcept { return name_; }
 

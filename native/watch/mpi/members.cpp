@@ -2,14 +2,12 @@
 #include "watch/mpi/members.hpp"
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <mutex>
 #include <new>
 #include <numeric>
-#include <shared_mutex>
-#include <unordered_map>
 
+#include "watch/mpi/list.hpp"
 #include "watch/snapshot.hpp"
 
 namespace byteways::watch::mpi {
@@ -17,7 +15,14 @@ namespace {
 
 constexpr Members kNobody;
 
-// Of handles of one kind: communicators, or windows.
+// Whether MPI has answered. A program never hears of it, and what is missing is said.
+bool good(int error) noexcept {
+  if (error != 0) note_missing();
+  return error == 0;
+}
+
+// Of handles of one kind: communicators, or windows. Without locks, which a thread could hold while another
+// one forks; what is remembered stays where it is, and a place is used again when its handle was freed.
 class Known {
  public:
   // Each thread remembers the last one: most programs use one communicator for long.
@@ -27,64 +32,88 @@ class Known {
     const Members* members = nullptr;
   };
 
+  // Null: there was no memory.
   template <class Find>
-  const Members& of(Handle handle, Last& last, Find find) {
+  const Members* of(Handle handle, Last& last, Find find) {
     const std::uint64_t forgotten = forgotten_.load(std::memory_order_acquire);
     if (last.members == nullptr || last.handle != handle || last.forgotten != forgotten)
-      last = {handle, forgotten, &found(handle, find)};
-    return *last.members;
+      last = {handle, forgotten, found(handle, find)};
+    return last.members;
   }
-  const Members* known(Handle handle) {
-    const std::shared_lock reading(lock_);
-    const auto found = known_.find(handle);
-    return found == known_.end() ? nullptr : found->second.get();
+  const Members* known(Handle handle) const {
+    for (const Place* place = first_.load(std::memory_order_acquire); place != nullptr; place = place->next)
+      if (place->handle.load(std::memory_order_acquire) == handle) return &place->members;
+    return nullptr;
   }
   void forget(Handle handle) {
-    const std::unique_lock writing(lock_);
-    known_.erase(handle);
+    for (Place* place = first_.load(std::memory_order_acquire); place != nullptr; place = place->next) {
+      Handle had = handle;
+      if (place->handle.compare_exchange_strong(had, kNone)) place->taken.store(false);
+    }
     forgotten_.fetch_add(1, std::memory_order_release);
   }
 
  private:
+  static constexpr Handle kNone = ~Handle{0};
+  struct Place {
+    std::atomic<Handle> handle{kNone};  // what it is about, once its members are complete
+    std::atomic<bool> taken{true};
+    Members members;
+    Place* next = nullptr;
+  };
+
   template <class Find>
-  const Members& found(Handle handle, Find find) {
-    if (const Members* const members = known(handle)) return *members;
-    auto made = std::make_unique<Members>(find(handle));
-    const std::unique_lock writing(lock_);
-    return *known_.emplace(handle, std::move(made)).first->second;
+  const Members* found(Handle handle, Find find) {
+    if (const Members* const members = known(handle)) return members;
+    const Members made = find(handle);
+    Place* const place = free_place();
+    if (place == nullptr) {
+      std::free(made.in_world);
+      return nullptr;
+    }
+    std::free(place->members.in_world);
+    place->members = made;
+    place->handle.store(handle, std::memory_order_release);
+    return &place->members;
+  }
+  Place* free_place() {
+    for (Place* place = first_.load(std::memory_order_acquire); place != nullptr; place = place->next)
+      if (!place->taken.load(std::memory_order_relaxed) && !place->taken.exchange(true)) return place;
+    void* const memory = std::malloc(sizeof(Place));
+    if (memory == nullptr) return nullptr;
+    Place* const place = new (memory) Place;
+    place->next = first_.load();
+    while (!first_.compare_exchange_weak(place->next, place)) {
+    }
+    return place;
   }
 
-  std::shared_mutex lock_;
+  std::atomic<Place*> first_{nullptr};
   std::atomic<std::uint64_t> forgotten_{0};
-  std::unordered_map<Handle, std::unique_ptr<Members>> known_;
 };
 
-// Never destroyed: calls may come at the very end of a process. Null: there was no memory.
-Known* comms() noexcept {
-  static Known* const known = new (std::nothrow) Known;
-  return known;
-}
+constinit Known comms, windows;
 
-Known* windows() noexcept {
-  static Known* const known = new (std::nothrow) Known;
-  return known;
-}
-
-std::vector<int> in_world(Handle group) {
+void find_in_world(Handle group, Members& members) {
   static Function<int(Handle, int*)> size("PMPI_Group_size");
   static Function<int(Handle, Handle*)> group_of("PMPI_Comm_group");
   static Function<int(Handle, int, const int*, Handle, int*)> translate("PMPI_Group_translate_ranks");
   static Function<int(Handle*)> free_group("PMPI_Group_free");
   int count = 0;
   Handle world = 0;
-  if (size(nullptr, group, &count) != 0 || group_of(nullptr, abi()->world, &world) != 0) return {};
-  std::vector<int> ranks(static_cast<std::size_t>(count)), found(ranks.size(), -1);
-  std::iota(ranks.begin(), ranks.end(), 0);
-  if (translate(nullptr, group, count, ranks.data(), world, found.data()) != 0) found.clear();
-  free_group(nullptr, &world);
-  for (int& rank : found)
-    if (rank < 0) rank = -1;  // MPI_UNDEFINED: of another world
-  return found;
+  if (!good(size(nullptr, group, &count)) || !good(group_of(nullptr, abi()->world, &world))) return;
+  const auto length = static_cast<std::size_t>(count);
+  List<int> ranks = list_of<int>(length), found = list_of<int>(length);
+  const bool has_memory = ranks != nullptr && found != nullptr;
+  if (has_memory) std::iota(ranks.get(), ranks.get() + length, 0);
+  if (!has_memory) note_missing();
+  if (has_memory && good(translate(nullptr, group, count, ranks.get(), world, found.get()))) {
+    for (std::size_t at = 0; at < length; ++at)
+      if (found[at] < 0) found[at] = -1;  // MPI_UNDEFINED: of another world
+    members.in_world = found.release();
+    members.known_in_world = length;
+  }
+  good(free_group(nullptr, &world));
 }
 
 // Numbers of neighbours; 0 without a topology.
@@ -93,16 +122,16 @@ void note_neighbours(Handle comm, Members& found) {
   static Function<int(Handle, int, int*)> of_graph("PMPI_Graph_neighbors_count");
   static Function<int(Handle, int*, int*, int*)> of_dist_graph("PMPI_Dist_graph_neighbors_count");
   int kind = abi()->undefined, weighted = 0;
-  if (topology(nullptr, comm, &kind) != 0 || kind == abi()->undefined) return;
+  if (!good(topology(nullptr, comm, &kind)) || kind == abi()->undefined) return;
   if (kind == abi()->cartesian) {
-    dimensions(nullptr, comm, &found.sources);
+    good(dimensions(nullptr, comm, &found.sources));
     found.sources *= 2;
     found.destinations = found.sources;
   } else if (kind == abi()->graph) {
-    of_graph(nullptr, comm, found.own, &found.sources);
+    good(of_graph(nullptr, comm, found.own, &found.sources));
     found.destinations = found.sources;
   } else {
-    of_dist_graph(nullptr, comm, &found.sources, &found.destinations, &weighted);
+    good(of_dist_graph(nullptr, comm, &found.sources, &found.destinations, &weighted));
   }
 }
 
@@ -113,20 +142,21 @@ Members members_of_comm(Handle comm) {
   static Function<int(Handle*)> free_group("PMPI_Group_free");
   Members found;
   int between = 0;
-  inter(nullptr, comm, &between);
-  rank(nullptr, comm, &found.own);
-  size(nullptr, comm, &found.own_count);
-  found.count = found.own_count;
+  // Whom lists of a call are for is not known then: none is read.
+  if (!good(inter(nullptr, comm, &between))) return found;
+  good(rank(nullptr, comm, &found.own));
+  good(size(nullptr, comm, &found.own_count));
   if (between == 0) {
+    found.count = found.own_count;
     note_neighbours(comm, found);
   } else {
-    remote_size(nullptr, comm, &found.count);
+    good(remote_size(nullptr, comm, &found.count));
     found.own = -1;
   }
   Handle group = 0;
-  if (has_world() && (between != 0 ? remote_group : group_of)(nullptr, comm, &group) == 0) {
-    found.in_world = in_world(group);
-    free_group(nullptr, &group);
+  if (has_world() && good((between != 0 ? remote_group : group_of)(nullptr, comm, &group))) {
+    find_in_world(group, found);
+    good(free_group(nullptr, &group));
   }
   return found;
 }
@@ -137,53 +167,48 @@ Members members_of_win(Handle window) {
   static Function<int(Handle, int*)> size("PMPI_Group_size"), rank("PMPI_Group_rank");
   Members found;
   Handle group = 0;
-  if (group_of(nullptr, window, &group) != 0) return found;
-  size(nullptr, group, &found.count);
+  if (!good(group_of(nullptr, window, &group))) return found;
+  good(size(nullptr, group, &found.count));
   found.own_count = found.count;
-  rank(nullptr, group, &found.own);
-  if (has_world()) found.in_world = in_world(group);
-  free_group(nullptr, &group);
+  good(rank(nullptr, group, &found.own));
+  if (has_world()) find_in_world(group, found);
+  good(free_group(nullptr, &group));
   return found;
 }
 
 template <class Find>
-const Members& remembered(Known* known, Known::Last& last, Handle handle, Find find) noexcept {
-  if (known == nullptr) return kNobody;
-  try {
-    return known->of(comparable(handle), last, find);
-  } catch (const std::bad_alloc&) {  // the ranks stay unknown; the end of a thread (pthread_cancel) passes on
-    return kNobody;
-  }
+const Members& remembered(Known& known, Known::Last& last, Handle handle, Find find) noexcept {
+  if (const Members* const members = known.of(comparable(handle), last, find)) return *members;
+  note_missing();
+  return kNobody;
 }
 
 }  // namespace
 
+void note_missing() noexcept { note_failure("mpi-partial"); }
+
 bool has_world() noexcept {
   static Function<int(int*)> initialized("PMPI_Initialized"), finalized("PMPI_Finalized");
   int started = 0, ended = 0;
-  initialized(nullptr, &started);
-  finalized(nullptr, &ended);
+  good(initialized(nullptr, &started));
+  good(finalized(nullptr, &ended));
   return abi() != nullptr && started != 0 && ended == 0;
 }
 
 const Members& members_of(Handle comm) noexcept {
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Known::Last last;
-  return remembered(comms(), last, comm, members_of_comm);
+  return remembered(comms, last, comm, members_of_comm);
 }
 const Members& members_known_of(Handle comm) noexcept {
-  const Members* const known = comms() == nullptr ? nullptr : comms()->known(comparable(comm));
+  const Members* const known = comms.known(comparable(comm));
   return known == nullptr ? kNobody : *known;
 }
 const Members& members_of_window(Handle window) noexcept {
   [[gnu::tls_model("initial-exec")]] static constinit thread_local Known::Last last;
-  return remembered(windows(), last, window, members_of_win);
+  return remembered(windows, last, window, members_of_win);
 }
-void forget(Handle comm) noexcept {
-  if (Known* const known = comms()) known->forget(comparable(comm));
-}
-void forget_window(Handle window) noexcept {
-  if (Known* const known = windows()) known->forget(comparable(window));
-}
+void forget(Handle comm) noexcept { comms.forget(comparable(comm)); }
+void forget_window(Handle window) noexcept { windows.forget(comparable(window)); }
 
 std::int64_t type_bytes(Handle type) noexcept {
   static Function<int(Handle, int*)> size("PMPI_Type_size");
@@ -191,7 +216,7 @@ std::int64_t type_bytes(Handle type) noexcept {
   int bytes = 0;
   if (size(nullptr, type, &bytes) == 0 && bytes >= 0) return bytes;
   Count many = 0;
-  return long_size(nullptr, type, &many) == 0 && many > 0 ? many : 0;
+  return good(long_size(nullptr, type, &many)) && many > 0 ? many : 0;
 }
 
 // Both libraries divide the bytes that arrived by the size of the type, so that the receive's own type, which
@@ -202,7 +227,7 @@ std::int64_t arrived_bytes(const void* status) noexcept {
   int bytes = 0;
   if (count_of(nullptr, status, abi()->byte, &bytes) == 0 && bytes >= 0) return bytes;
   Count many = -1;  // more than an int holds
-  return elements_of(nullptr, status, abi()->byte, &many) == 0 ? many : -1;
+  return good(elements_of(nullptr, status, abi()->byte, &many)) ? many : -1;
 }
 
 int source_in(const void* status) noexcept {
@@ -214,7 +239,7 @@ int source_in(const void* status) noexcept {
 bool is_cancelled(const void* status) noexcept {
   static Function<int(const void*, int*)> ask("PMPI_Test_cancelled");
   int flag = 0;
-  return ask(nullptr, status, &flag) == 0 && flag != 0;
+  return !good(ask(nullptr, status, &flag)) || flag != 0;
 }
 
 int note_world() noexcept {

@@ -4,13 +4,12 @@
 #pragma once
 #include <climits>
 #include <cstddef>
-#include <memory>
-#include <new>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 
 #include "watch/mpi/library.hpp"
+#include "watch/mpi/list.hpp"
 
 namespace byteways::watch::mpi {
 
@@ -35,7 +34,7 @@ class Narrowing {
   bool fits() const noexcept { return fits_; }
   void keep() noexcept {
     for (auto& list : made_)
-      if (stays_) list.release();
+      if (stays_) static_cast<void>(list.release());
   }
 
   template <class Argument>
@@ -46,7 +45,7 @@ class Narrowing {
     } else if constexpr (std::is_pointer_v<Argument>) {
       const std::size_t numbers = behind_buffer_ ? lists_.got : lists_.given;
       auto& list = made_[used_++];
-      list.reset(new (std::nothrow) int[numbers + 1]{});
+      list = list_of<int>(numbers);
       fits_ = fits_ && list != nullptr;
       for (std::size_t at = 0; fits_ && at < numbers; ++at) list[at] = number(argument[at]);
       return list.get();
@@ -66,7 +65,7 @@ class Narrowing {
   const Lists lists_;
   const bool stays_;
   bool fits_ = true, behind_buffer_ = false;
-  std::unique_ptr<int[]> made_[kMostLists];
+  List<int> made_[kMostLists];
   std::size_t used_ = 0;
 };
 
@@ -78,8 +77,8 @@ int call_narrowed(const char* large_name, MakeLists lists, const void* caller, A
   char small[64]{};
   name.copy(small, sizeof small - 1);
   const auto pointer = reinterpret_cast<Pointer>(function(small, caller));
-  if (pointer == nullptr) return kNoFunction;
   find_library(caller);
+  if (pointer == nullptr) return no_function();
   const bool stays = name.find("MPI_I") != name.npos || name.ends_with("_init");
   Narrowing narrow(lists(), stays);
   const std::tuple<Narrowed<Arguments>...> narrowed{narrow(arguments)...};  // braces: from left to right

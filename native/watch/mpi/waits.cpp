@@ -1,8 +1,5 @@
 // Entries that wait for requests and messages, or ask for them. Of a receive that has ended the status says
 // what arrived; where the program takes no statuses, the library writes them into ours.
-#include <memory>
-#include <new>
-
 #include "watch/mpi/entry.hpp"
 
 using namespace byteways::watch::mpi;  // NOLINT: entries are names of MPI, in no namespace
@@ -15,13 +12,13 @@ class Room {
  public:
   Element* of(std::size_t length) noexcept {
     if (length <= kUsual) return usual_;
-    many_.reset(new (std::nothrow) Element[length]);
+    many_ = list_of<Element>(length);
     return many_.get();
   }
 
  private:
   Element usual_[kUsual];
-  std::unique_ptr<Element[]> many_;
+  List<Element> many_;
 };
 
 constexpr Detail kDetails[] = {Detail::kMessages, Detail::kCollectives, Detail::kOneSided, Detail::kUnknown};
@@ -38,12 +35,15 @@ class Requests {
     if (!call.is_counted() || count <= 0) return;
     const auto length = static_cast<std::size_t>(count);
     before_ = handles_.of(length);
-    if (before_ == nullptr) return;
+    if (before_ == nullptr) {
+      note_missing();
+      return;
+    }
     count_ = length;
     for (std::size_t at = 0; at < length; ++at) before_[at] = handle_at(requests, at);
     if (!is_ignored(statuses)) return;
     char* const own = own_.of(static_cast<std::size_t>(most) * abi()->status_bytes);
-    if (own != nullptr) statuses_ = own;
+    own != nullptr ? static_cast<void>(statuses_ = own) : note_missing();
   }
 
   void* statuses() const noexcept { return statuses_; }

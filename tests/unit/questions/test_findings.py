@@ -70,6 +70,16 @@ def test_clocks_that_are_held_back_name_the_gpu(tmp_path: Path) -> None:
     assert not [finding for finding in found if "carries a warning" in finding.title]
 
 
+def test_a_warning_of_a_case_without_a_result(tmp_path: Path) -> None:
+    """Would catch "0 of 4 results carry a warning"."""
+    build = sample_run.four_pairs()
+    warning = Warning("unstable", "31 %", "3 %", "repeat it")
+    build.lose("failed", "no answer", "kernel", [("gpu0:device", "gpu1:device", "gpu0")])
+    build.records[-1] = replace(build.records[-1], warnings=(warning,))
+    titles = [finding.title for finding in findings(RunFolder(build.write(tmp_path)))]
+    assert "Only cases without a result carry a warning: unstable (1)" in titles
+
+
 def test_replicates_that_scatter_forbid_the_claim(tmp_path: Path) -> None:
     """Would catch judging by one round's interval when rounds differ by more."""
     tight = sample_run.sentences(

@@ -39,6 +39,8 @@ WATCH_PROBLEMS: Mapping[str, str] = {
     "of another MPI; use the launcher beside the program's own libmpi (ldd PROGRAM)",
     "mpi-unseen": "{} called MPI by addresses that it had fetched itself, as MPI.jl does: its MPI calls were "
     "not seen",
+    "mpi-partial": "MPI in {} did not answer a question about ranks or sizes, or memory was short: what they "
+    "would show is missing",
     "not-understood": "seen but not understood: {}; what they move is not known",
     "topology-unknown": "the devices of this machine could not be listed: {}",
     "cuda-injection-taken": "CUDA_INJECTION64_PATH names another tool ({}): GPU copies were not seen",

@@ -211,7 +211,10 @@ def warned(index: Index) -> Iterator[Finding]:
     first = groups[0]
     figures = f" (observed {first.observed}, required {first.required})" if first.observed else ""
     verb = "carries" if len(touched) == 1 else "carry"
-    title = f"{len(touched)} of {count(len(index.cells), 'result')} {verb} a warning: {listed(parts)}"
+    whose = f"{len(touched)} of {count(len(index.cells), 'result')} {verb}"
+    if not touched:
+        whose = "Only cases without a result carry"
+    title = f"{whose} a warning: {listed(parts)}"
     yield notice(
         title, f"For example {first.example}{figures}. {index.voice.quote(first.advice)}", Priority.WARNINGS
     )

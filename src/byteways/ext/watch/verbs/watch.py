@@ -146,7 +146,11 @@ def watch(
 def _plan(given: Path | None, tried: Sequence[str]) -> Path | None:
     """Returns the plan of --try copies. Raises BytewaysError if one is given for nothing."""
     if COPIES in tried:
-        return given or copy_plan_file()
+        from byteways.cli.run_task import name_writers
+
+        plan = given or copy_plan_file()
+        name_writers(plan)
+        return plan
     if given is not None:
         raise BytewaysError("--plan is for --try copies", hint="add --try copies, or leave --plan out")
     return None
