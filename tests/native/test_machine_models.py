@@ -198,7 +198,7 @@ def test_a_missing_simulator_is_no_fault_of_the_model() -> None:
     try:
         _core.load_machine("/nosuch.so", "")
     except _core.Error as error:
-        answer = {"did": "probe", **refused(error)}
+        answer = refused(error, "probe")
     worker: Any = SimpleNamespace(send=lambda _: None, answer=lambda _: answer)
     with pytest.raises(WorkerLost) as lost:
         probe_with(worker)
