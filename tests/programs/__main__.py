@@ -94,7 +94,7 @@ def main(words: Sequence[str]) -> int:
         say(f"what runs that differ left: {work}/*/{DIFFERENT}")
         return 1
     shutil.rmtree(work, ignore_errors=True)
-    say(f"\nall {len(verdicts)} programs are the same")
+    say(f"\nall {len(verdicts)} programs are the same, or differ by a known limitation")
     return 0
 
 
@@ -144,7 +144,7 @@ def table(verdicts: Sequence[Verdict], collectors: Sequence[str]) -> str:
     rows = [["program", "number", "alone", *collectors]]
     for row in dict.fromkeys(one.program.row for one in verdicts):
         group = [one for one in verdicts if one.program.row == row]
-        cells = [_cell([one.seen[name].kind for one in group if name in one.seen]) for name in collectors]
+        cells = [_cell([one.kind(name) for one in group if name in one.seen]) for name in collectors]
         rows.append([row, str(len(group)), _counts(Counter(map(_alone, group)), "good"), *cells])
     widths = [max(len(line[at]) for line in rows) for at in range(len(rows[0]))]
     padded = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in rows]

@@ -47,6 +47,7 @@ class Program:
     environment: dict[str, str] = field(default_factory=dict)
     optional: bool = False  # left out, and counted, where it takes longer alone or differs from run to run
     counted: bool = True  # with MPI: whether its calls are counted a second time
+    known: str = ""  # a limitation by which it may differ, which docs/guides/watch.md explains; in the table
     quick: bool = False  # one of those that `make test-slow` runs
 
     @property

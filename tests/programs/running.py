@@ -94,7 +94,13 @@ class Verdict:
 
     @property
     def good(self) -> bool:
-        return not self.missing and not self.failed and all(one.good for one in self.seen.values())
+        same = all(one.good for one in self.seen.values()) or bool(self.program.known)
+        return not self.missing and not self.failed and same
+
+    def kind(self, name: str) -> str:
+        """Returns what was found under a collector, or the known limitation that explains it."""
+        seen = self.seen[name]
+        return seen.kind if seen.good or not self.program.known else f"known ({self.program.known})"
 
 
 @dataclass

@@ -127,6 +127,14 @@ def test_table_counts_a_group() -> None:
     assert "2 same, 1 differs" in table(verdicts, ["watch"])
 
 
+def test_a_known_limitation_is_named_in_the_table() -> None:
+    """Catches a difference that is hidden because it is known, and one that is known of another program."""
+    known = Verdict(Program("a", "", known="weak symbols"), seen={"watch": Seen("differs")})
+    other = Verdict(Program("b", ""), seen={"watch": Seen("differs")})
+    assert known.good and not other.good
+    assert "known (weak symbols)" in table([known, other], ["watch"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("program", [one for one in PROGRAMS if one.quick], ids=lambda one: one.name)
 def test_quick_programs(program: Program, place: Place) -> None:

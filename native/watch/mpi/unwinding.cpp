@@ -36,20 +36,20 @@ class Step<Result(Arguments...)> {
 
 }  // namespace
 
-#define STEPS(act)                                                                                           \
-  act(void, DeleteException, (_Unwind_Exception * exception), (exception))                                   \
-      act(_Unwind_Ptr, GetDataRelBase, (_Unwind_Context * context), (context))                               \
-          act(_Unwind_Ptr, GetTextRelBase, (_Unwind_Context * context), (context))                           \
-              act(_Unwind_Ptr, GetIPInfo, (_Unwind_Context * context, int* before), (context, before))       \
-                  act(void*, GetLanguageSpecificData, (_Unwind_Context * context), (context))                \
-                      act(_Unwind_Ptr, GetRegionStart, (_Unwind_Context * context), (context)) act(          \
-                          _Unwind_Reason_Code, RaiseException, (_Unwind_Exception * exception), (exception)) \
-                          act(_Unwind_Reason_Code, Resume_or_Rethrow, (_Unwind_Exception * exception),       \
-                              (exception)) act(void, Resume, (_Unwind_Exception * exception), (exception))   \
-                              act(void, SetGR, (_Unwind_Context * context, int at, _Unwind_Word value),      \
-                                  (context, at, value))                                                      \
-                                  act(void, SetIP, (_Unwind_Context * context, _Unwind_Ptr place),           \
-                                      (context, place))
+// clang-format off
+#define STEPS(act)                                                                                       \
+  act(void, DeleteException, (_Unwind_Exception * exception), (exception))                               \
+  act(_Unwind_Ptr, GetDataRelBase, (_Unwind_Context * context), (context))                               \
+  act(_Unwind_Ptr, GetTextRelBase, (_Unwind_Context * context), (context))                               \
+  act(_Unwind_Ptr, GetIPInfo, (_Unwind_Context * context, int* before), (context, before))               \
+  act(void*, GetLanguageSpecificData, (_Unwind_Context * context), (context))                            \
+  act(_Unwind_Ptr, GetRegionStart, (_Unwind_Context * context), (context))                               \
+  act(_Unwind_Reason_Code, RaiseException, (_Unwind_Exception * exception), (exception))                 \
+  act(_Unwind_Reason_Code, Resume_or_Rethrow, (_Unwind_Exception * exception), (exception))              \
+  act(void, Resume, (_Unwind_Exception * exception), (exception))                                        \
+  act(void, SetGR, (_Unwind_Context * context, int at, _Unwind_Word value), (context, at, value))        \
+  act(void, SetIP, (_Unwind_Context * context, _Unwind_Ptr place), (context, place))
+// clang-format on
 
 #define DEFINE(result, name, declared, passed)                   \
   namespace {                                                    \
