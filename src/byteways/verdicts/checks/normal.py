@@ -181,7 +181,16 @@ class Normal:
 
 
 def _json(data: object) -> str:
-    return msgspec.json.encode(data).decode()
+    return msgspec.json.encode(_short(data)).decode()
+
+
+def _short(data: object) -> object:
+    """Returns JSON data with whole numbers as such: `3767600000` in place of `3767600000.0`."""
+    if isinstance(data, dict):
+        return {key: _short(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_short(value) for value in data]
+    return int(data) if isinstance(data, float) and data.is_integer() else data
 
 
 def _own(setting: NormalSetting) -> float:
