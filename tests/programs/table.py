@@ -46,11 +46,16 @@ _STRESS = Build(
 _MUSL = Build(
     "musl", 'musl-gcc -O1 "$OWN/copies.c" -o copies; gcc -O1 -static "$OWN/copies.c" -o static', ("musl-gcc",)
 )
+#: Debian's openmpi-bin has the wrappers of its compilers alone, without what they need.
+_HEADERS = {
+    "mpich": "/usr/include/x86_64-linux-gnu/mpich/mpi.h",
+    "openmpi": "/usr/lib/x86_64-linux-gnu/openmpi/include/mpi.h",
+}
 _ENDS = {
     mpi: Build(
         f"ends-{mpi}",
         f'mpicxx.{mpi} -O1 "$OWN/throws.cpp" -o throws; mpicc.{mpi} -O1 -pthread "$OWN/cancels.c" -o cancels',
-        (f"mpicxx.{mpi}",),
+        (f"mpicxx.{mpi}", _HEADERS[mpi]),
     )
     for mpi in _BOTH
 }
