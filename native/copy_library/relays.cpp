@@ -132,9 +132,11 @@ Relays::Outcome Relays::enqueue(const Copy& copy, int* code) {
     shares.push_back({relay, 0, 0});
   }
   if (!idle) return Outcome::busy;
-  split_over_paths(copy.bytes, copy.row->parts, [&shares](std::size_t path, std::size_t bytes) {
-    if (path != 0) shares[path - 1].bytes = bytes;
-  });
+  // Without a word for each path all bytes go over the direct one: no relay would gain anything.
+  if (part_grain(copy.bytes, copy.row->parts.size()) >= sizeof(std::uint64_t))
+    split_over_paths(copy.bytes, copy.row->parts, [&shares](std::size_t path, std::size_t bytes) {
+      if (path != 0) shares[path - 1].bytes = bytes;
+    });
   std::size_t passed_on = 0;
   for (Share& share : shares) {
     share.offset = passed_on;

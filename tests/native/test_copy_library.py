@@ -965,6 +965,18 @@ def test_the_smallest_share_of_a_relay_goes_over_it() -> None:
     assert usual - least == 2 * (3 - 1)  # a piece is copied twice: three of 16 KiB, and one of a page
 
 
+def test_a_few_bytes_go_over_the_direct_path() -> None:
+    """Catches eight bytes that are torn into parts of words, as a list of one small block was."""
+    tiny = [line.replace("row 131072", "row 8") for line in RELAYS]
+
+    def scene(program: Program) -> Any:
+        plan, stream = program.open(*tiny), program.stream()
+        program.allow(plan, 1)
+        return [relayed(program, plan, stream, size) for size in (8, 15, 16)]
+
+    assert of.run(scene) == [[0, True]] * 3
+
+
 def test_without_permission_there_is_no_relay() -> None:
     """Catches a GPU that is used although the caller did not name it, or has withdrawn it."""
 
