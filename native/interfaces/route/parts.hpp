@@ -1,5 +1,6 @@
 // How a transfer is split over several paths: interface `route`, which measures splits, and the copy library,
-// which applies what was measured, must give the same path the same bytes.
+// which applies what was measured, must give the same path the same bytes. (The copy library splits nothing
+// that has less than a word for each path.)
 #pragma once
 #include <algorithm>
 #include <cstddef>

@@ -144,8 +144,8 @@ def _used_gpus(folder: Path) -> set[str]:
 def link_bytes(before: LinkReading, after: LinkReading, gpus: set[str], started_ns: int) -> list[LinkBytes]:
     """Returns what went over the links of GPUs between two readings.
 
-    A counter of PCIe that is below 2³² says nothing: nvml.h lets NVML_FI_DEV_PCIE_COUNT_* wrap, and one of an
-    H200 did after 4 GiB, which PCIe 5 moves in 70 ms.
+    A counter of PCIe that is below 2³² says nothing: nvml.h lets NVML_FI_DEV_PCIE_COUNT_* wrap. One of an
+    H200 read 3.0 GB where a program had brought at least 6.7 GB.
     """
 
     def more(link: str, old: int | None, new: int | None) -> int | None:
